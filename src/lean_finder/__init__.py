@@ -1,0 +1,1 @@
+"""Lean Finder: train, audit and serve semantic search for Lean 4."""
