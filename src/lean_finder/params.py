@@ -1,0 +1,239 @@
+"""`params.yaml` as typed objects: an unknown or wrongly typed key is refused by name, before anything runs.
+
+Every number that changes a result is here; `conf/` says where each value comes from. Below the pipeline only plain
+arguments and the domain packages' own settings travel, never these objects.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+from ruamel.yaml import YAML
+from ruamel.yaml.error import YAMLError
+
+from lean_finder.errors import InputError
+
+Share = Annotated[float, Field(ge=0, le=1)]
+Positive = Annotated[int, Field(gt=0)]
+Natural = Annotated[int, Field(ge=0)]
+Rate = Annotated[float, Field(gt=0)]
+
+
+class Section(BaseModel):
+    """A group of parameters: strict types, no unknown keys, read-only."""
+
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True, allow_inf_nan=False)
+
+
+class DataParams(Section):
+    library: str
+    roots: list[str]
+    benchmark: str
+    style: str
+    judge: str
+
+
+class CorpusParams(Section):
+    renderer: str
+    strict: bool
+
+
+class SplitParams(Section):
+    validation_share: Annotated[float, Field(gt=0, lt=0.5)]
+    min_gold_share: Share
+
+
+class BenchmarkParams(Section):
+    file: str
+    shared: str
+    rows: str
+
+
+class ModelSource(Section):
+    source: Literal["package", "folder", "hub", "tiny"]
+    name: str
+    path: str
+    sha256: str
+
+
+class ModelParams(Section):
+    retriever: ModelSource
+    generator: ModelSource
+
+
+class ContractParams(Section):
+    query_prefix: str
+    document_prefix: str
+    pooling: Literal["mean", "last"]
+    padding_side: Literal["left", "right"]
+    end_token: str
+    normalise: bool
+    max_query_tokens: Positive
+    max_document_tokens: Positive
+
+
+class RetrieverParams(Section):
+    steps: Positive
+    batch_size: Annotated[int, Field(ge=2)]
+    micro_batch_tokens: Positive
+    learning_rate: Rate
+    warmup_share: Share
+    weight_decay: Annotated[float, Field(ge=0)]
+    temperature: Rate
+    margin: float
+    max_grad_norm: Rate
+    bidirectional: bool
+
+
+class LoraParams(Section):
+    rank: Positive
+    alpha: Positive
+    targets: list[str]
+
+
+class RewardParams(Section):
+    easy_rank: Positive
+    full_rank: Positive
+    lost_rank: Positive
+    length_weight: Annotated[float, Field(ge=0)]
+    length_start: Positive
+    length_full: Positive
+
+
+class SftParams(Section):
+    steps: Positive
+    batch_size: Positive
+    learning_rate: Rate
+
+
+class GrpoParams(Section):
+    steps: Positive
+    prompts_per_step: Positive
+    group_size: Annotated[int, Field(ge=2)]
+    learning_rate: Rate
+    temperature: Rate
+    top_p: Annotated[float, Field(gt=0, le=1)]
+    beta: Annotated[float, Field(ge=0)]
+    epsilon: Rate
+    loss_type: str
+    scale_rewards: str
+    sft_start: Share
+    sft_end: Share
+    sft_schedule: Literal["linear", "cosine", "constant"]
+
+
+class SamplingParams(Section):
+    per_declaration: Positive
+    batch_size: Positive
+    temperature: Rate
+    top_p: Annotated[float, Field(gt=0, le=1)]
+
+
+class GeneratorParams(Section):
+    max_prompt_tokens: Positive
+    max_new_tokens: Positive
+    lora: LoraParams
+    sft: SftParams
+    grpo: GrpoParams
+    reward: RewardParams
+    sampling: SamplingParams
+
+
+class JudgeParams(Section):
+    kind: Literal["encoder", "llm", "vote"]
+    base_url: str
+    model: str
+    key_variable: str
+    folds: Annotated[int, Field(ge=2)]
+
+
+class ParaphraseParams(Section):
+    views: list[str]
+
+
+class ArmParams(Section):
+    prev: str
+    reward: Literal["both", "difficulty", "consistency"]
+    generator: Literal["rl", "base", "sft", "reuse"]
+
+
+class AuditParams(Section):
+    near_duplicate: Annotated[float, Field(gt=0, le=1)]
+    min_pairs: Positive
+    max_query_tokens: Positive
+
+
+class EvaluationParams(Section):
+    top_k: Annotated[int, Field(ge=100)]
+    resamples: Positive
+
+
+class Params(Section):
+    """All of `params.yaml`."""
+
+    scale: str
+    seed: Natural
+    threads: Natural
+    data: DataParams
+    corpus: CorpusParams
+    split: SplitParams
+    benchmarks: dict[str, BenchmarkParams]
+    models: ModelParams
+    contract: ContractParams
+    paraphrase: ParaphraseParams
+    retriever: RetrieverParams
+    generator: GeneratorParams
+    judge: JudgeParams
+    audit: AuditParams
+    evaluation: EvaluationParams
+    arms: dict[str, ArmParams]
+    retrievers: list[str]
+    final: str
+
+    @model_validator(mode="after")
+    def _arms_agree(self) -> Params:
+        known = ["r0", *self.arms]
+        if sorted(self.retrievers) != sorted(known):
+            raise ValueError(f"retrievers must list exactly r0 and the keys of arms: {known}, not {self.retrievers}")
+        for name, arm in self.arms.items():
+            if arm.prev not in known or arm.prev == name:
+                raise ValueError(f"arms.{name}.prev: {arm.prev!r} is not another of {known}")
+        if self.final not in known:
+            raise ValueError(f"final: {self.final!r} is not one of {known}")
+        return self
+
+
+def load_params(path: Path) -> Params:
+    """Read and check the parameters.
+
+    Raises:
+        InputError: the file is missing or not YAML; or a key is unknown, missing or of the wrong type (all are named).
+    """
+    try:
+        values = YAML(typ="safe").load(Path(path).read_text(encoding="utf-8"))
+    except FileNotFoundError as error:
+        raise InputError(path, "no such file", "write it with: make params SCALE=cpu") from error
+    except (YAMLError, UnicodeDecodeError) as error:
+        raise InputError(path, f"not YAML: {' '.join(str(error).split())}", "repair it, or: make params") from error
+    return check_params(values, path)
+
+
+def check_params(values: Any, where: object) -> Params:
+    """Check a mapping as the file would be; see `load_params`."""
+    try:
+        return Params.model_validate(values)
+    except ValidationError as error:
+        raise InputError(where, "; ".join(_complaint(item) for item in error.errors()), "see conf/") from error
+
+
+def _complaint(item: Any) -> str:
+    key = ".".join(str(part) for part in item["loc"])
+    if item["type"] == "extra_forbidden":
+        return f"unknown parameter {key}"
+    if item["type"] == "missing":
+        return f"missing parameter {key}"
+    if not key:
+        return str(item["msg"]).removeprefix("Value error, ")
+    return f"parameter {key}: {item['msg']}, got {item['input']!r}"

@@ -1,0 +1,59 @@
+"""Where every stage's files are: the one place that spells the paths of `dvc.yaml` in Python."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+ARTIFACTS = Path("artifacts")
+REPORTS = Path("reports")
+
+BASE_RETRIEVER = ARTIFACTS / "base" / "retriever"
+BASE_GENERATOR = ARTIFACTS / "base" / "generator"
+DECLARATIONS = ARTIFACTS / "corpus" / "declarations.parquet"
+EXTRACTION = ARTIFACTS / "corpus" / "extraction.json"
+SPLITS = ARTIFACTS / "corpus" / "splits.parquet"
+JOINS = ARTIFACTS / "corpus" / "joins.parquet"
+JUDGE = ARTIFACTS / "judge" / "judge.json"
+CHECKED_PARAMS = ARTIFACTS / "params.json"
+RESULTS = REPORTS / "RESULTS.md"
+REPORT_PAGE = REPORTS / "report.html"
+
+
+def queries(arm: str) -> Path:
+    """Training pairs of one arm; r0's are the long queries."""
+    return ARTIFACTS / "queries" / f"{arm}.parquet"
+
+
+def dropped(arm: str) -> Path:
+    """What was not kept for that arm's training, with the reason of each."""
+    return ARTIFACTS / "queries" / f"{arm}-dropped.parquet"
+
+
+def retriever(arm: str) -> Path:
+    """A trained encoder with its contract."""
+    return ARTIFACTS / "retriever" / arm
+
+
+def index(arm: str) -> Path:
+    """The vectors of the whole corpus under that arm's retriever."""
+    return ARTIFACTS / "index" / arm
+
+
+def generator(arm: str) -> Path:
+    """A query generator: an adapter or a full model, and its training history."""
+    return ARTIFACTS / "generator" / arm
+
+
+def rankings(name: str) -> Path:
+    """Saved rankings of one retriever over every benchmark."""
+    return ARTIFACTS / "rankings" / name
+
+
+def metrics(name: str) -> Path:
+    """Scores of one retriever, tracked by Git."""
+    return REPORTS / "metrics" / f"{name}.json"
+
+
+def audit(arm: str) -> Path:
+    """The gate of one arm, tracked by Git."""
+    return REPORTS / "audit" / f"{arm}.json"
