@@ -212,18 +212,21 @@ def load_params(path: Path) -> Params:
         InputError: the file is missing or not YAML; or a key is unknown, missing or of the wrong type (all are named).
     """
     try:
-        values = YAML(typ="safe").load(Path(path).read_text(encoding="utf-8"))
+        text = Path(path).read_text(encoding="utf-8")
     except FileNotFoundError as error:
         raise InputError(path, "no such file", "write it with: make params SCALE=cpu") from error
-    except (YAMLError, UnicodeDecodeError) as error:
-        raise InputError(path, f"not YAML: {' '.join(str(error).split())}", "repair it, or: make params") from error
-    return check_params(values, path)
+    except UnicodeDecodeError as error:
+        raise InputError(path, "not UTF-8", "write it again with: make params SCALE=cpu") from error
+    return parse_params(text, path)
 
 
-def check_params(values: Any, where: object) -> Params:
-    """Check a mapping as the file would be; see `load_params`."""
+def parse_params(text: str, where: object) -> Params:
+    """Check the text of a parameter file; see `load_params`."""
     try:
+        values = YAML(typ="safe").load(text)
         return Params.model_validate(values)
+    except YAMLError as error:
+        raise InputError(where, f"not YAML: {' '.join(str(error).split())}", "repair it, or: make params") from error
     except ValidationError as error:
         raise InputError(where, "; ".join(_complaint(item) for item in error.errors()), "see conf/") from error
 
