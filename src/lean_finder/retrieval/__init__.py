@@ -1,0 +1,1 @@
+"""Finding declarations: encoders, their training, indexes, lexical and hybrid search."""
