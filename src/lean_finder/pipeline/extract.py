@@ -1,0 +1,44 @@
+"""Lean sources to declarations.
+
+Reads: the library in `data.library`. Writes: `artifacts/corpus/declarations.parquet` and `extraction.json` (counts,
+and every place that could not be understood).
+"""
+
+from __future__ import annotations
+
+import logging
+from collections import Counter
+from dataclasses import asdict
+from pathlib import Path
+
+from lean_finder.corpus.extract import extract_library
+from lean_finder.params import Params
+from lean_finder.pipeline import paths
+from lean_finder.records import Declaration, to_frame
+from lean_finder.storage import write_json, write_table
+from lean_finder.tracking import StageRun
+
+logger = logging.getLogger(__name__)
+
+
+def run(params: Params, arm: str, tracked: StageRun) -> None:
+    """Extract every declaration; a file that cannot be read whole stops a strict run."""
+    library = Path(params.data.library)
+    tracked.input(library, "library")
+    found = extract_library(library, roots=params.data.roots, workers=params.threads, strict=params.corpus.strict)
+    kinds = Counter(item.kind for item in found.declarations)
+    documented = sum(bool(item.docstring) for item in found.declarations)
+    counts = {
+        "declarations": len(found.declarations),
+        "documented": documented,
+        "files": found.files,
+        "problems": len(found.problems),
+    }
+    write_table(paths.DECLARATIONS, to_frame(Declaration, found.declarations))
+    write_json(
+        paths.EXTRACTION,
+        {"counts": counts, "kinds": dict(kinds), "problems": [asdict(problem) for problem in found.problems]},
+    )
+    tracked.metrics(counts | {f"kind.{kind}": count for kind, count in kinds.items()})
+    tracked.output(paths.DECLARATIONS)
+    logger.info("%(declarations)d declarations from %(files)d files, %(problems)d problems", counts)

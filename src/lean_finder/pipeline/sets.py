@@ -1,0 +1,37 @@
+"""The sets that models see, made in one place so that the stage that trains and the stage that audits see the same rows."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pandas as pd
+
+from lean_finder.pipeline.corpus import Corpus
+from lean_finder.records import StyleQuery, columns
+from lean_finder.storage import read_jsonl
+
+
+def style_queries(path: Path) -> pd.DataFrame:
+    """Every short query in real users' style, as in its file; row i is line i + 1."""
+    rows = read_jsonl(path, required=columns(StyleQuery))
+    return pd.DataFrame(rows, columns=columns(StyleQuery))
+
+
+def supervised_pairs(style: pd.DataFrame, corpus: Corpus) -> pd.DataFrame:
+    """What the generator's supervised term learns from: everything but the validation declarations.
+
+    A held-out declaration is *not* left out here: it is the audit's business to find it, and to stop.
+    The index stays the file's, so that a finding names the line.
+    """
+    split = style["declaration"].map(corpus.split_of)
+    return style[split != "validation"]
+
+
+def validation_pairs(style: pd.DataFrame, corpus: Corpus) -> pd.DataFrame:
+    """Short queries of validation declarations: what settings and early stopping are judged by."""
+    return style[style["declaration"].map(corpus.split_of) == "validation"]
+
+
+def prompt_declarations(corpus: Corpus) -> list[str]:
+    """Names of the declarations that the generator is prompted with: the training targets."""
+    return [item.name for item in corpus.targets("train")]
