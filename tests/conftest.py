@@ -1,0 +1,34 @@
+"""What holds for every test: no network, no telemetry, its own tracking store, a fixed number of threads."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+from pytest_socket import disable_socket
+
+# Set before any library is imported: they read their environment once.
+os.environ.update(
+    {
+        "DVC_NO_ANALYTICS": "1",
+        "GX_ANALYTICS_ENABLED": "false",
+        "HF_HUB_OFFLINE": "1",
+        "MLFLOW_DISABLE_TELEMETRY": "true",
+        "TOKENIZERS_PARALLELISM": "false",
+    }
+)
+
+ROOT = Path(__file__).resolve().parent.parent
+
+
+@pytest.fixture(autouse=True)
+def _no_network() -> None:
+    """Connections to this machine stay possible: some tests run a real server."""
+    disable_socket(allow_unix_socket=True)
+
+
+@pytest.fixture(scope="session")
+def repository() -> Path:
+    """The checkout that the tests belong to."""
+    return ROOT
