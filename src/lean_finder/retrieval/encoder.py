@@ -15,13 +15,17 @@ from transformers import PreTrainedModel, PreTrainedTokenizerBase
 from lean_finder.errors import InputError
 from lean_finder.retrieval.contract import TokenizationContract
 from lean_finder.retrieval.embedding import Side, embed, token_batches, tokenize
-from lean_finder.retrieval.model_folder import contract_of_folder, load_backbone, load_tokenizer, weights_digest
+from lean_finder.retrieval.model_folder import (
+    DTYPES,
+    contract_of_folder,
+    load_backbone,
+    load_tokenizer,
+    weights_digest,
+)
 
 logger = logging.getLogger(__name__)
 
 Vectors = npt.NDArray[np.float32]
-
-DTYPES = {"float32": torch.float32, "bfloat16": torch.bfloat16, "float16": torch.float16}
 
 #: Tokens of one batch, padding included: on a CPU what stays in cache, on a GPU what fills it.
 _BATCH_TOKENS = {"cpu": 2048, "cuda": 65536}

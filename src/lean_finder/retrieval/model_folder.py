@@ -22,6 +22,8 @@ from lean_finder.storage import atomic_path, file_digest, read_json, write_json
 
 _FIX = "make the folder again: dvc repro prepare_models, or name a complete model folder"
 
+DTYPES = {"float32": torch.float32, "bfloat16": torch.bfloat16, "float16": torch.float16}
+
 #: Last-token architectures; every other one is pooled by mean unless the folder itself says otherwise.
 _DECODERS = ("qwen2", "qwen3", "mistral", "llama", "gemma")
 
@@ -39,10 +41,7 @@ def check_model_folder(folder: Path) -> list[Path]:
             raise InputError(folder, f"incomplete model folder: {name} is missing", _FIX)
     read_json(folder / "config.json")
     index = folder / "model.safetensors.index.json"
-    if index.is_file():
-        names = sorted(set(read_json(index)["weight_map"].values()))
-    else:
-        names = ["model.safetensors"]
+    names = sorted(set(read_json(index)["weight_map"].values())) if index.is_file() else ["model.safetensors"]
     paths = [folder / name for name in names]
     for path in paths:
         if not path.is_file():
@@ -105,9 +104,7 @@ def contract_of_folder(folder: Path) -> TokenizationContract:
     )
     settings = folder / "config_sentence_transformers.json"
     prompts = read_json(settings).get("prompts") or {} if settings.is_file() else {}
-    return replace(
-        contract, query_prefix=prompts.get("query") or "", document_prefix=prompts.get("document") or ""
-    )
+    return replace(contract, query_prefix=prompts.get("query") or "", document_prefix=prompts.get("document") or "")
 
 
 def load_tokenizer(folder: Path, contract: TokenizationContract) -> PreTrainedTokenizerBase:

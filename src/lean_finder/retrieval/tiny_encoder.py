@@ -60,9 +60,7 @@ def _word_piece(texts: Sequence[str], vocabulary: int) -> PreTrainedTokenizerFas
     """
     normalizer = normalizers.BertNormalizer(lowercase=True)
     splitter = pre_tokenizers.BertPreTokenizer()
-    counts = Counter(
-        word for text in texts for word, _ in splitter.pre_tokenize_str(normalizer.normalize_str(text))
-    )
+    counts = Counter(word for text in texts for word, _ in splitter.pre_tokenize_str(normalizer.normalize_str(text)))
     characters = sorted({character for word in counts for character in word})
     pieces = dict.fromkeys([*_SPECIAL, *characters, *(f"##{character}" for character in characters)])
     for word, _ in sorted(counts.items(), key=lambda item: (-item[1], item[0])):
