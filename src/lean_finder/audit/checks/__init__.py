@@ -1,0 +1,1 @@
+"""One module per kind of leak, each with the checks that find it; `catalogue` lists them all."""

@@ -1,0 +1,131 @@
+"""Great Expectations as the judge: suites in code, one checkpoint per set, Data Docs with the offending rows."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import great_expectations as gx
+import pandas as pd
+from great_expectations import expectations as gxe
+from great_expectations.checkpoint import UpdateDataDocsAction
+
+from lean_finder.audit.checks.base import WHOLE_SET, Check
+from lean_finder.audit.expectations import ExpectNoEvidence
+
+_SHOWN = ("row", "query", "declaration")
+_SITE = "audit"
+
+
+class Judge:
+    """One Great Expectations context for all sets of an audit.
+
+    Args:
+        docs_dir: folder for the Data Docs; None = no HTML is made.
+    """
+
+    def __init__(self, docs_dir: Path | None = None) -> None:
+        logging.getLogger("great_expectations").setLevel(logging.ERROR)
+        self._context = gx.get_context(mode="ephemeral")
+        self._context.variables.progress_bars = {"globally": False}
+        self._source = self._context.data_sources.add_pandas("audit")
+        self._actions = []
+        if docs_dir is not None:
+            self._context.add_data_docs_site(site_name=_SITE, site_config=_site(docs_dir))
+            self._actions = [UpdateDataDocsAction(name="docs", site_names=[_SITE])]
+
+    def verdict(self, name: str, frame: pd.DataFrame, checks: Sequence[Check]) -> dict[str, list[tuple[int, str]]]:
+        """Let the checkpoint of one set decide.
+
+        Args:
+            name: of the set.
+            frame: as `evidence_frame` makes it.
+            checks: the checks whose columns the frame has.
+
+        Returns:
+            Check name -> (row, evidence) of everything that it holds against the set; rows counted from 1, 0 is the set.
+
+        Raises:
+            RuntimeError: an expectation could not be evaluated; nothing was decided.
+        """
+        suite = self._context.suites.add(gx.ExpectationSuite(name=name, expectations=_expectations(checks)))
+        batch = self._source.add_dataframe_asset(name).add_batch_definition_whole_dataframe("whole")
+        definition = self._context.validation_definitions.add(
+            gx.ValidationDefinition(name=name, data=batch, suite=suite)
+        )
+        checkpoint = self._context.checkpoints.add(
+            gx.Checkpoint(
+                name=name,
+                validation_definitions=[definition],
+                actions=self._actions,
+                result_format={"result_format": "COMPLETE", "unexpected_index_column_names": list(_SHOWN)},
+            )
+        )
+        result = checkpoint.run(batch_parameters={"dataframe": frame})
+        return {
+            str(item.expectation_config.kwargs["column"]): _findings(item)
+            for validation in result.run_results.values()
+            for item in validation.results
+            if not item.success
+        }
+
+
+def evidence_frame(
+    queries: Sequence[str], declarations: Sequence[str], evidence: Mapping[str, Mapping[int, str]]
+) -> pd.DataFrame:
+    """What the judge looks at: the set as a whole (row 0), then every row, one column of evidence per check.
+
+    Args:
+        queries: text of each row, as shown.
+        declarations: declaration of each row, as shown.
+        evidence: check name -> row counted from 0 (or `WHOLE_SET`) -> evidence.
+    """
+    size = len(queries)
+    table: dict[str, Any] = {
+        "row": range(size + 1),
+        "query": ["(the whole set)", *queries],
+        "declaration": ["", *declarations],
+    }
+    for check, rows in evidence.items():
+        column = [""] * (size + 1)
+        for row, text in rows.items():
+            column[0 if row == WHOLE_SET else row + 1] = text
+        table[check] = column
+    return pd.DataFrame(table)
+
+
+def _expectations(checks: Sequence[Check]) -> list[Any]:
+    shape = gxe.ExpectTableRowCountToBeBetween(min_value=1, description="The judged table must not be empty.")
+    complete = [
+        gxe.ExpectColumnValuesToNotBeNull(column=column, description=f"Every judged row has its {column}.")
+        for column in _SHOWN
+    ]
+    found = [
+        ExpectNoEvidence(
+            column=check.name, severity=check.severity, description=f"({check.kind}) {check.description}"
+        )
+        for check in checks
+    ]
+    return [shape, *complete, *found]
+
+
+def _findings(item: Any) -> list[tuple[int, str]]:
+    column = item.expectation_config.kwargs.get("column")
+    if item.exception_info and any(
+        isinstance(info, dict) and info.get("raised_exception") for info in [item.exception_info, *item.exception_info.values()]
+    ):
+        raise RuntimeError(f"the check {column!r} could not be evaluated: {item.exception_info}")
+    if item.expectation_config.type != "expect_no_evidence":
+        raise RuntimeError(f"the judged table is malformed: {item.expectation_config.type} on {column!r} failed")
+    return [(int(cell["row"]), str(cell[column])) for cell in item.result["unexpected_index_list"]]
+
+
+def _site(folder: Path) -> dict[str, Any]:
+    return {
+        "class_name": "SiteBuilder",
+        "site_name": "Leakage audit",
+        "store_backend": {"class_name": "TupleFilesystemStoreBackend", "base_directory": str(folder.resolve())},
+        "site_index_builder": {"class_name": "DefaultSiteIndexBuilder"},
+    }

@@ -1,0 +1,89 @@
+"""MinHash with banded look-up, for many sets at once.
+
+The classic scheme (Broder 1997; Leskovec, Rajaraman and Ullman, *Mining of Massive Datasets*, chapter 3): the
+share of equal minima under random hash functions estimates the Jaccard similarity of two sets; sets that agree on
+a whole band of minima become candidates. Only candidates are found here; callers compare them exactly.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+#: With 32 bands of 4 rows a pair of similarity 0.7 is missed once in 6,000 times, one of 0.75 once in 200,000.
+BANDS, ROWS = 32, 4
+_BLOCK = 1 << 20  # elements hashed at a time: bounds memory at a few dozen MB
+
+
+def signatures(values: NDArray[np.uint64], offsets: NDArray[np.int64], seed: int = 0) -> NDArray[np.uint32]:
+    """Minima of `BANDS * ROWS` hash functions for each set.
+
+    Args:
+        values: the elements of all sets, one set after another, as well-mixed 64-bit hashes.
+        offsets: (sets + 1,) where each set starts in `values`; every set has at least one element.
+        seed: of the hash functions.
+
+    Returns:
+        (sets, BANDS * ROWS) signatures.
+    """
+    rng = np.random.default_rng(seed)
+    odd = rng.integers(1, 1 << 63, BANDS * ROWS, dtype=np.uint64) * np.uint64(2) + np.uint64(1)
+    shift = rng.integers(0, 1 << 63, BANDS * ROWS, dtype=np.uint64)
+    out = np.empty((len(offsets) - 1, BANDS * ROWS), dtype=np.uint32)
+    start = 0
+    while start < len(offsets) - 1:
+        stop = max(start + 1, int(np.searchsorted(offsets, offsets[start] + _BLOCK, side="right")) - 1)
+        block = values[offsets[start] : offsets[stop]]
+        begins = offsets[start:stop] - offsets[start]
+        for column in range(BANDS * ROWS):
+            # Multiply-shift hashing: the high half of a * x + b is close to 2-universal.
+            hashed = ((block * odd[column] + shift[column]) >> np.uint64(32)).astype(np.uint32)
+            out[start:stop, column] = np.minimum.reduceat(hashed, begins)
+        start = stop
+    return out
+
+
+def candidates(
+    known: NDArray[np.uint32], probes: NDArray[np.uint32]
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Pairs (probe, known) that agree on at least one band, each once, sorted.
+
+    Args:
+        known: (n, BANDS * ROWS) signatures to be found.
+        probes: (m, BANDS * ROWS) signatures to look up.
+
+    Returns:
+        Two equally long arrays: positions in `probes` and in `known`.
+    """
+    found: list[NDArray[np.int64]] = []
+    for band in range(BANDS):
+        columns = slice(band * ROWS, (band + 1) * ROWS)
+        left, right = _fingerprint(known[:, columns]), _fingerprint(probes[:, columns])
+        order = np.argsort(left, kind="stable")
+        ordered = left[order]
+        first = np.searchsorted(ordered, right, side="left")
+        count = np.searchsorted(ordered, right, side="right") - first
+        hit = np.flatnonzero(count)
+        if len(hit):
+            probe = np.repeat(hit, count[hit])
+            within = np.arange(len(probe)) - np.repeat(np.cumsum(count[hit]) - count[hit], count[hit])
+            found.append(probe * np.int64(len(known)) + order[np.repeat(first[hit], count[hit]) + within])
+    if not found:
+        return np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64)
+    pairs = np.unique(np.concatenate(found))
+    return pairs // len(known), pairs % len(known)
+
+
+def mix(values: NDArray[np.uint64]) -> NDArray[np.uint64]:
+    """Spread small integers over 64 bits (the finaliser of SplitMix64, Steele, Lea and Flood 2014)."""
+    mixed = values + np.uint64(0x9E3779B97F4A7C15)
+    mixed = (mixed ^ (mixed >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    mixed = (mixed ^ (mixed >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return mixed ^ (mixed >> np.uint64(31))
+
+
+def _fingerprint(band: NDArray[np.uint32]) -> NDArray[np.uint64]:
+    key = np.zeros(len(band), dtype=np.uint64)
+    for column in range(band.shape[1]):
+        key = mix(key ^ band[:, column].astype(np.uint64))
+    return key

@@ -1,0 +1,124 @@
+"""A training set as the checks see it: names resolved, texts folded, each distinct one once."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from lean_finder.audit.folding import fold_tokens, squeeze
+from lean_finder.audit.inputs import NAME_COLUMNS, STATEMENT_COLUMN, TEXT_COLUMNS, TrainingSet
+from lean_finder.audit.testside import TestSide
+from lean_finder.errors import InputError
+
+
+class Rows:
+    """The rows of one set, counted from 0.
+
+    Args:
+        training_set: the set.
+        side: the hidden side, for resolving names.
+
+    Raises:
+        InputError: a cell holds neither text (or a list of names) nor nothing.
+    """
+
+    def __init__(self, training_set: TrainingSet, side: TestSide) -> None:
+        self.training_set = training_set
+        self.frame = training_set.frame.reset_index(drop=True)
+        self._side = side
+
+    def __len__(self) -> int:
+        return len(self.frame)
+
+    @cached_property
+    def names(self) -> pd.DataFrame:
+        """Columns row, column, raw, name: every declaration that a row mentions; blanks are left out."""
+        tables = [self._names_of(column) for column in NAME_COLUMNS if column in self.frame]
+        if not tables:
+            return pd.DataFrame({"row": [], "column": [], "raw": [], "name": []})
+        return pd.concat(tables, ignore_index=True)
+
+    @cached_property
+    def by_name(self) -> dict[str, np.ndarray]:
+        """Resolved name -> positions in `names`."""
+        return {str(name): rows for name, rows in self.names.groupby("name", sort=False).indices.items()}
+
+    @cached_property
+    def by_text(self) -> dict[str, list[int]]:
+        """Distinct text -> rows that carry it in any text column."""
+        found: dict[str, list[int]] = {}
+        for column in TEXT_COLUMNS:
+            if column in self.frame:
+                for row, text in self._cells(column):
+                    found.setdefault(text, []).append(row)
+        return found
+
+    @cached_property
+    def by_statement(self) -> dict[str, list[int]]:
+        """Distinct formal statement text -> rows."""
+        found: dict[str, list[int]] = {}
+        if STATEMENT_COLUMN in self.frame:
+            for row, text in self._cells(STATEMENT_COLUMN):
+                found.setdefault(text, []).append(row)
+        return found
+
+    @cached_property
+    def query_keys(self) -> list[str]:
+        """Folded key of each row's query; "" where there is none."""
+        keys = [""] * len(self)
+        if "query" in self.frame:
+            table: dict[str, str] = {}
+            for row, text in self._cells("query"):
+                if text not in table:
+                    table[text] = squeeze(fold_tokens(text))
+                keys[row] = table[text]
+        return keys
+
+    @cached_property
+    def targets(self) -> list[str]:
+        """Resolved declaration of each row; "" where there is none."""
+        found = [""] * len(self)
+        own = self.names[self.names["column"] == "declaration"]
+        for row, name in zip(own["row"].tolist(), own["name"].tolist(), strict=True):
+            found[row] = name
+        return found
+
+    def _names_of(self, column: str) -> pd.DataFrame:
+        rows: list[int] = []
+        raw: list[str] = []
+        for row, cell in enumerate(self.frame[column].tolist()):
+            for name in [cell] if isinstance(cell, str) else self._list(cell, column, row):
+                if name.strip():
+                    rows.append(row)
+                    raw.append(name)
+        table = {name: self._side.resolve(name) for name in dict.fromkeys(raw)}
+        return pd.DataFrame({"row": rows, "column": column, "raw": raw, "name": [table[name] for name in raw]})
+
+    def _list(self, cell: Any, column: str, row: int) -> list[str]:
+        if is_missing(cell):
+            return []
+        if isinstance(cell, list | tuple | np.ndarray) and all(isinstance(item, str) for item in cell):
+            return list(cell)
+        raise self._wrong_type(column, row, cell)
+
+    def _cells(self, column: str) -> Iterator[tuple[int, str]]:
+        for row, cell in enumerate(self.frame[column].tolist()):
+            if isinstance(cell, str):
+                if cell:
+                    yield row, cell
+            elif not is_missing(cell):
+                raise self._wrong_type(column, row, cell)
+
+    def _wrong_type(self, column: str, row: int, cell: Any) -> InputError:
+        return InputError(
+            f"{self.training_set.path} row {row + 1}", f"column {column!r} holds {type(cell).__name__}, not text"
+        )
+
+
+def is_missing(cell: Any) -> bool:
+    """Whether a cell holds nothing (None, NaN, NA)."""
+    return cell is None or (not isinstance(cell, list | tuple | np.ndarray | dict) and bool(pd.isna(cell)))
