@@ -1,0 +1,1 @@
+"""Lean text to declarations, families, splits and document texts. Imports only the data contracts."""

@@ -1,0 +1,144 @@
+"""Families: declarations that must stay on one side of a split because one gives the other away.
+
+The smallest equivalence that joins twins, aliases, deprecated names and their replacements, generated names and their
+source, equal statements, and equal documentation of equally shaped statements. Every join keeps its evidence.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+
+from lean_finder.corpus.resolve import resolve_names
+from lean_finder.corpus.statements import normal_form, shape
+from lean_finder.corpus.syntax import split_commas
+from lean_finder.corpus.translate import DICTIONARIES, NameTranslator, Translation, parse_translation
+from lean_finder.records import Declaration
+
+REASONS = ("twin", "alias", "deprecated", "generated", "same_statement", "same_text")
+
+#: Kinds whose type is their content: two with the same statement say the same.
+_STATING = frozenset({"theorem", "lemma", "axiom", "alias", "instance"})
+_MIN_TOKENS = 6
+_MIN_WORDS = 4
+_FOLD = re.compile(r"\W+")
+
+
+@dataclass(frozen=True, slots=True)
+class Join:
+    """Two declarations of one family: why (one of `REASONS`), and what shows it."""
+
+    left: str
+    right: str
+    reason: str
+    evidence: str
+
+
+@dataclass(frozen=True)
+class Families:
+    """`family_of`: name → family, named after its first member in sorted order; `joins`: the evidence, sorted."""
+
+    family_of: dict[str, str]
+    joins: list[Join]
+
+    def members(self, name: str) -> list[str]:
+        """Sorted members of the family of `name` (itself included).
+
+        Raises:
+            KeyError: the name is not in the corpus.
+        """
+        family = self.family_of[name]
+        return sorted(other for other, of in self.family_of.items() if of == family)
+
+
+def find_families(declarations: Sequence[Declaration]) -> Families:
+    """Partition declarations into families (definition in the module's docstring)."""
+    by_name = {item.name: item for item in declarations}
+    joins = [join for join in _all_joins(declarations, by_name) if join.left in by_name and join.right in by_name]
+    parent = {name: name for name in by_name}
+
+    def root(name: str) -> str:
+        while parent[name] != name:
+            parent[name] = parent[parent[name]]
+            name = parent[name]
+        return name
+
+    for join in joins:
+        left, right = root(join.left), root(join.right)
+        if left != right:
+            first, second = sorted((left, right))
+            parent[second] = first
+    joins.sort(key=lambda join: (join.left, join.right, join.reason))
+    return Families({name: root(name) for name in by_name}, joins)
+
+
+def _all_joins(declarations: Sequence[Declaration], by_name: Mapping[str, Declaration]) -> Iterable[Join]:
+    yield from _twins(declarations)
+    for item in declarations:
+        if item.deprecated and item.replacement and item.replacement != item.name:
+            yield Join(item.name, item.replacement, "deprecated", f"deprecated {item.deprecated_since}".strip())
+        if not item.generated_by or item.generated_by == item.name:
+            continue
+        if item.origin in DICTIONARIES:
+            yield Join(item.name, item.generated_by, "twin", f"@[{item.origin}]")
+        elif item.origin in {"alias", "export"}:
+            yield Join(item.name, item.generated_by, "alias", f"{item.origin} in {item.module}:{item.line}")
+        elif item.origin != "deriving":
+            yield Join(item.name, item.generated_by, "generated", f"{item.origin} of {item.generated_by}")
+    yield from _same(declarations, by_name)
+
+
+def _twins(declarations: Sequence[Declaration]) -> Iterable[Join]:
+    """Hand-written twins that an attribute names or implies."""
+    for attribute in DICTIONARIES:
+        own: dict[str, Translation] = {}
+        for item in declarations:
+            for text in item.attributes:
+                if text.startswith(attribute) and (found := parse_translation(text, split_commas)):
+                    own[item.name] = found
+        translator = NameTranslator(attribute, own, {})
+        for name, translation in own.items():
+            target = translator.target(name, translation)
+            if target != name:
+                yield Join(name, target, "twin", f"@[{attribute}] on {name}")
+
+
+def _same(declarations: Sequence[Declaration], by_name: Mapping[str, Declaration]) -> Iterable[Join]:
+    statements: dict[str, str] = {}
+    texts: dict[tuple[str, str], str] = {}
+    cache: dict[tuple[str, str], str] = {}
+    for item in declarations:
+        words = _FOLD.sub(" ", item.docstring).casefold().strip()
+        stating = item.kind in _STATING
+        documented = words.count(" ") + 1 >= _MIN_WORDS
+        if not item.signature or not (stating or documented):
+            continue
+        form = normal_form(item.signature, item.variables, partial(_constant, item.namespace, by_name, cache))
+        if stating and form.count(" ") + 1 >= _MIN_TOKENS:
+            first = statements.setdefault(form, item.name)
+            if first != item.name:
+                yield Join(first, item.name, "same_statement", form)
+        if documented:
+            first = texts.setdefault((words, shape(form)), item.name)
+            if first != item.name:
+                yield Join(first, item.name, "same_text", item.docstring)
+
+
+def _constant(
+    namespace: str, by_name: Mapping[str, Declaration], cache: dict[tuple[str, str], str], ident: str
+) -> str:
+    key = (namespace, ident)
+    if key not in cache:
+        cache[key] = resolve_names(ident, namespace, "", by_name) or ident
+    return cache[key]
+
+
+def sizes(families: Families) -> dict[str, int]:
+    """Number of members of every family."""
+    count: dict[str, int] = defaultdict(int)
+    for family in families.family_of.values():
+        count[family] += 1
+    return dict(count)

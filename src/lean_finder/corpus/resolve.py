@@ -1,0 +1,251 @@
+"""From the facts of all files to declarations: full names, instance names, twins, aliases, generated lemmas."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+
+from lean_finder.corpus.facts import FileFacts, Problem, RawDeclaration
+from lean_finder.corpus.instances import CORE_NOTATION, instance_name
+from lean_finder.corpus.syntax import NAME_RE, plain_name, split_commas, split_signature, top_level
+from lean_finder.corpus.translate import DICTIONARIES, NameTranslator, Translation, parse_translation
+from lean_finder.corpus.twins import translate_statement
+from lean_finder.records import Declaration
+
+_SINCE = re.compile(r'since\s*:=\s*"([^"]*)"')
+_INSTANCE = re.compile(r"^(?:(?:local|scoped)\s+)?(?:reducible_|implicit_reducible_)?instance\b")
+
+
+def resolve_names(ident: str, namespace: str, opens: str, names: Mapping[str, object]) -> str:
+    """Full name that `ident` means inside `namespace` with `opens` open, or "" if it is not among `names`."""
+    part = namespace
+    while part:
+        if f"{part}.{ident}" in names:
+            return f"{part}.{ident}"
+        part = part.rpartition(".")[0]
+    if ident in names:
+        return ident
+    for opened in opens.split():
+        for base in _prefixes(namespace):
+            candidate = f"{base}{opened}.{ident}"
+            if candidate in names:
+                return candidate
+    return ""
+
+
+def _prefixes(namespace: str) -> Iterable[str]:
+    yield ""
+    part = namespace
+    while part:
+        yield f"{part}."
+        part = part.rpartition(".")[0]
+
+
+class Resolver:
+    """Turns the facts of a whole library into declarations; `problems` collects what is dropped and why."""
+
+    def __init__(self, files: Sequence[FileFacts]) -> None:
+        self.files = files
+        self.problems: list[Problem] = [problem for facts in files for problem in facts.problems]
+        self.names: dict[str, tuple[str, RawDeclaration]] = {}
+        self.notation = dict(CORE_NOTATION)
+        for facts in files:
+            for symbol, term in facts.notations:
+                head = NAME_RE.match(term)
+                if head and " " not in symbol:
+                    self.notation.setdefault(symbol, head.group())
+
+    def run(self) -> list[Declaration]:
+        """All declarations, sorted by module, line and name."""
+        rows = self.source_rows()
+        rows = self.with_attributes(rows)
+        rows += self.alias_rows()
+        rows += self.export_rows()
+        rows += self.twin_rows(rows)
+        result = [self.declaration(module, raw) for module, raw in rows]
+        result.sort(key=lambda item: (item.module, item.line, item.name))
+        return result
+
+    def keep(self, facts: FileFacts, raw: RawDeclaration) -> bool:
+        """Take a name if it is new."""
+        if raw.name in self.names:
+            self.problems.append(
+                Problem(facts.file, raw.line, f"{raw.name} is declared twice; the first, in {self.names[raw.name][0]}, is kept")
+            )
+            return False
+        self.names[raw.name] = (facts.module, raw)
+        return True
+
+    def source_rows(self) -> list[tuple[str, RawDeclaration]]:
+        rows = []
+        anonymous = []
+        for facts in self.files:
+            for raw in facts.declarations:
+                if raw.parent_type:
+                    raw = self.named_parent(raw)
+                if not raw.name:
+                    anonymous.append((facts, raw))
+                elif self.keep(facts, raw):
+                    rows.append((facts.module, raw))
+        taken: Counter[str] = Counter()
+        for facts, raw in anonymous:
+            raw = self.named_instance(raw)
+            base = raw.name
+            while raw.name in self.names:
+                taken[base] += 1
+                raw = raw._replace(name=f"{base}_{taken[base]}")
+            if self.keep(facts, raw):
+                rows.append((facts.module, raw))
+        return rows
+
+    def named_parent(self, raw: RawDeclaration) -> RawDeclaration:
+        for mark in re.findall(r"[^\s\w()\[\]{}.,']+", raw.parent_type):
+            head = self.notation.get(mark)
+            if head:
+                last = head.rsplit(".", 1)[-1]
+                return raw._replace(name=f"{raw.generated_by}.to{last[:1].upper()}{last[1:]}")
+        return raw._replace(name=f"{raw.generated_by}.toParent")
+
+    def named_instance(self, raw: RawDeclaration) -> RawDeclaration:
+        def full(ident: str) -> str:
+            return resolve_names(ident, raw.namespace, raw.opens, self.names) or ident
+
+        if raw.origin == "deriving":
+            target = resolve_names(raw.generated_by, raw.namespace, raw.opens, self.names) or raw.generated_by
+            raw = raw._replace(signature=f"{raw.signature} {raw.generated_by}", generated_by=target)
+        binders, _ = split_signature(raw.variables)
+        local = frozenset(name for binder in binders for name in binder.names)
+        last = instance_name(raw.signature, local, raw.namespace, full, self.notation)
+        return raw._replace(name=f"{raw.namespace}.{last}" if raw.namespace else last)
+
+    def with_attributes(self, rows: list[tuple[str, RawDeclaration]]) -> list[tuple[str, RawDeclaration]]:
+        """Add what `attribute [...] x` and `add_decl_doc x` say to the declarations they speak of."""
+        extra: dict[str, tuple[str, ...]] = {}
+        docs: dict[str, str] = {}
+        for facts in self.files:
+            for item in facts.attributes:
+                for ident in item.names:
+                    name = resolve_names(ident, item.namespace, item.opens, self.names)
+                    if name:
+                        extra[name] = extra.get(name, ()) + tuple(a for a in item.attributes if not a.startswith("-"))
+            for ident, doc, namespace, opens in facts.documented:
+                name = resolve_names(ident, namespace, opens, self.names)
+                if name:
+                    docs[name] = doc
+        result = []
+        for module, raw in rows:
+            if raw.name in extra or raw.name in docs:
+                raw = raw._replace(
+                    attributes=(*raw.attributes, *extra.get(raw.name, ())), docstring=raw.docstring or docs.get(raw.name, "")
+                )
+            result.append((module, raw))
+        return result
+
+    def alias_rows(self) -> list[tuple[str, RawDeclaration]]:
+        rows = []
+        for facts in self.files:
+            for alias in facts.aliases:
+                raw = alias.declaration
+                target = resolve_names(alias.target, raw.namespace, raw.opens, self.names)
+                if target:
+                    source = self.names[target][1]
+                    raw = raw._replace(signature=_side(source.signature, alias.side), variables=source.variables)
+                raw = raw._replace(generated_by=target or alias.target)
+                if self.keep(facts, raw):
+                    rows.append((facts.module, raw))
+        return rows
+
+    def export_rows(self) -> list[tuple[str, RawDeclaration]]:
+        rows = []
+        for facts in self.files:
+            for export in facts.exports:
+                for last in export.names:
+                    source = resolve_names(f"{export.source}.{last}", export.namespace, export.opens, self.names)
+                    if not source:
+                        continue
+                    name = f"{export.namespace}.{last}" if export.namespace else last
+                    raw = self.names[source][1]._replace(
+                        name=name, line=export.line, origin="export", generated_by=source, attributes=(), kind="alias"
+                    )
+                    if self.keep(facts, raw):
+                        rows.append((facts.module, raw))
+        return rows
+
+    def twin_rows(self, rows: list[tuple[str, RawDeclaration]]) -> list[tuple[str, RawDeclaration]]:
+        made: list[tuple[str, RawDeclaration]] = []
+        for attribute in DICTIONARIES:
+            own: dict[str, Translation] = {}
+            sources: dict[str, tuple[str, RawDeclaration]] = {}
+            for module, raw in [*rows, *made]:
+                for text in raw.attributes:
+                    if text.startswith(attribute) and (found := parse_translation(text, split_commas)):
+                        own[raw.name] = found
+                        sources[raw.name] = (module, raw)
+            inserted = dict(pair for facts in self.files for pair in facts.translations) if attribute == "to_additive" else {}
+            translator = NameTranslator(attribute, own, inserted)
+            for name, (module, raw) in sources.items():
+                target = translator.target(name, own[name])
+                if target == name or target in self.names:
+                    continue
+                twin = raw._replace(
+                    name=target,
+                    signature=translate_statement(raw.signature, attribute, translator.known),
+                    variables=translate_statement(raw.variables, attribute, translator.known),
+                    docstring=own[name].docstring,
+                    attributes=own[name].passed,
+                    origin=attribute,
+                    generated_by=name,
+                )
+                self.names[target] = (module, twin)
+                made.append((module, twin))
+        return made
+
+    def declaration(self, module: str, raw: RawDeclaration) -> Declaration:
+        deprecated, since, replacement = self.deprecation(raw)
+        return Declaration(
+            name=raw.name,
+            kind=raw.kind,
+            module=module,
+            line=raw.line,
+            signature=raw.signature,
+            variables=raw.variables,
+            docstring=raw.docstring,
+            attributes=raw.attributes,
+            namespace=raw.namespace,
+            visibility=raw.visibility,
+            is_instance=raw.kind == "instance" or any(_INSTANCE.match(text) for text in raw.attributes),
+            deprecated=deprecated,
+            deprecated_since=since,
+            replacement=replacement,
+            origin=raw.origin,
+            generated_by=raw.generated_by,
+        )
+
+    def deprecation(self, raw: RawDeclaration) -> tuple[bool, str, str]:
+        for text in raw.attributes:
+            if text.startswith("deprecated") and not text[10:11].isalnum() and text[10:11] != "_":
+                since = _SINCE.search(text)
+                match = NAME_RE.match(text[10:].strip())
+                replacement = ""
+                if match:
+                    ident = plain_name(match.group())
+                    replacement = resolve_names(ident, raw.namespace, raw.opens, self.names) or ident
+                elif raw.kind == "alias":
+                    replacement = raw.generated_by
+                return True, since.group(1) if since else "", replacement
+        return False, "", ""
+
+
+def _side(signature: str, side: str) -> str:
+    """The signature of one direction of an equivalence."""
+    if not side:
+        return signature
+    binders, type_ = split_signature(signature)
+    del binders
+    at = next((offset for mark, offset in top_level(type_) if mark == "↔"), -1)
+    if at < 0:
+        return signature
+    left, right = type_[:at].strip(), type_[at + 1 :].strip()
+    head = signature[: signature.rindex(type_)]
+    return head + (f"{left} → {right}" if side == "mp" else f"{right} → {left}")
