@@ -125,7 +125,8 @@ class GrpoParams(Section):
 
 
 class SamplingParams(Section):
-    per_declaration: Positive
+    samples: Positive
+    keep: Positive
     batch_size: Positive
     temperature: Rate
     top_p: Annotated[float, Field(gt=0, le=1)]

@@ -57,3 +57,13 @@ def metrics(name: str) -> Path:
 def audit(arm: str) -> Path:
     """The gate of one arm, tracked by Git."""
     return REPORTS / "audit" / f"{arm}.json"
+
+
+def data_docs(arm: str) -> Path:
+    """The audit of one arm as HTML pages."""
+    return ARTIFACTS / "audit" / arm
+
+
+def checkpoints(what: str, arm: str) -> Path:
+    """Resumable state of an unfinished stage; not a DVC output, so a killed stage finds it again."""
+    return ARTIFACTS / "checkpoints" / what / arm

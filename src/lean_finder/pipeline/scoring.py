@@ -1,0 +1,57 @@
+"""Rank every benchmark with one retriever, save the rankings, score them: the same for every kind of retriever."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from lean_finder.evaluation.evaluate import rank_benchmark, save_rankings, score
+from lean_finder.params import Params
+from lean_finder.pipeline import paths
+from lean_finder.pipeline.benchmarks import load_benchmarks
+from lean_finder.pipeline.corpus import Corpus
+from lean_finder.pipeline.sets import style_queries, validation_pairs
+from lean_finder.records import BenchmarkQuery
+from lean_finder.retrieval.retriever import Retriever
+from lean_finder.storage import atomic_path, write_json
+from lean_finder.tracking import StageRun, flatten
+
+#: The set that settings are chosen on; everything else is a test set, for a last look.
+VALIDATION = "validation"
+
+
+def evaluate_retriever(name: str, retriever: Retriever, corpus: Corpus, params: Params, tracked: StageRun) -> None:
+    """Write `artifacts/rankings/<name>/` and `reports/metrics/<name>.json`, and log the headline figures."""
+    module_of = {item.name: item.module for item in corpus.declarations}
+    results: dict[str, Any] = {}
+    with atomic_path(paths.rankings(name)) as out:
+        out.mkdir(parents=True)
+        for benchmark, queries in {**load_benchmarks(params), VALIDATION: _validation(params, corpus)}.items():
+            rankings = rank_benchmark(
+                retriever, queries, corpus.family_of, params.evaluation.top_k, progress=len(queries) > 1000
+            )
+            save_rankings(out / f"{benchmark}.jsonl", rankings)
+            rows = params.benchmarks[benchmark].rows if benchmark in params.benchmarks else VALIDATION
+            results[benchmark] = score(
+                rankings,
+                queries,
+                corpus.family_of,
+                module_of=module_of,
+                row_set=rows,
+                seed=params.seed,
+                resamples=params.evaluation.resamples,
+            )
+    write_json(paths.metrics(name), {"retriever": name, "scale": params.scale, "benchmarks": results})
+    for benchmark, result in results.items():
+        values = {metric: interval["value"] for metric, interval in result["strict"].items()}
+        tracked.metrics(flatten({benchmark: values}))
+    tracked.output(paths.rankings(name))
+    tracked.artifact(paths.metrics(name))
+
+
+def _validation(params: Params, corpus: Corpus) -> list[BenchmarkQuery]:
+    pairs = validation_pairs(style_queries(Path(params.data.style)), corpus)
+    return [
+        BenchmarkQuery(f"validation/{line}", row.query, row.declaration, row.style, kind=corpus.by_name[row.declaration].kind)
+        for line, row in zip(pairs.index + 1, pairs.itertuples(), strict=True)
+    ]

@@ -1,0 +1,73 @@
+"""The retriever of one arm, trained from the base model (section 2.1).
+
+Reads: base retriever, the long queries of round 0 and the arm's own short queries, the arm's audit. Writes:
+`artifacts/retriever/<arm>` with its contract and `curve.json`. An arm is not continued from its predecessor, and
+earlier rounds' short queries are left out: `docs/method.md` says why.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import pandas as pd
+
+from lean_finder.corpus.render import render_query
+from lean_finder.errors import InputError
+from lean_finder.params import Params
+from lean_finder.pipeline import paths
+from lean_finder.pipeline.corpus import load_corpus
+from lean_finder.records import Pair, columns
+from lean_finder.retrieval.settings import TrainingSettings
+from lean_finder.retrieval.training import train_retriever
+from lean_finder.storage import atomic_path, read_json, read_table, write_json
+from lean_finder.tracking import StageRun
+
+
+def run(params: Params, arm: str, tracked: StageRun) -> None:
+    """Train on the audited pairs."""
+    require_passed(arm)
+    corpus = load_corpus(params.corpus.renderer)
+    files = dict.fromkeys([paths.queries("r0"), paths.queries(arm)])
+    for file in files:
+        tracked.input(file, "training")
+    pairs = pd.concat([read_table(file, columns(Pair)) for file in files], ignore_index=True)
+    rendered = pairs.assign(query=[render_query(text, corpus.renderer) for text in pairs["query"]])
+    curve: list[dict[str, float]] = []
+
+    def log(figures: Mapping[str, float], step: int) -> None:
+        tracked.metrics(figures, step)
+        # Speed stays out of the file: equal runs must give equal bytes.
+        curve.append({"step": step} | {key: value for key, value in figures.items() if key != "pairs_per_second"})
+
+    with atomic_path(paths.retriever(arm)) as out:
+        summary = train_retriever(
+            paths.BASE_RETRIEVER,
+            rendered,
+            corpus.text,
+            corpus.family_of,
+            TrainingSettings(seed=params.seed, **params.retriever.model_dump()),
+            out,
+            log,
+            checkpoints=paths.checkpoints("retriever", arm),
+        )
+        write_json(out / "curve.json", curve)
+    tracked.metrics(
+        {
+            "pairs": len(pairs),
+            "masked_share": summary.masked_share,
+            "final_loss": summary.loss,
+            "pairs_per_second": summary.pairs_per_second,
+            "parameters": summary.parameters,
+        }
+    )
+    tracked.output(paths.retriever(arm))
+
+
+def require_passed(arm: str) -> None:
+    """Stop unless that arm's audit stands and passed; DVC holds this edge too, a direct call would not.
+
+    Raises:
+        InputError: no verdict, or a critical finding.
+    """
+    if not read_json(paths.audit(arm))["passed"]:
+        raise InputError(paths.audit(arm), "the audit did not pass, nothing may be trained", f"see artifacts/audit/{arm}")
