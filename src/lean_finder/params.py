@@ -48,7 +48,7 @@ class SplitParams(Section):
 class BenchmarkParams(Section):
     file: str
     shared: str
-    rows: str
+    rows: Literal[0, 810, 894, 946]
 
 
 class ModelSource(Section):
@@ -161,9 +161,15 @@ class ArmParams(Section):
 
 
 class AuditParams(Section):
-    near_duplicate: Annotated[float, Field(gt=0, le=1)]
-    min_pairs: Positive
-    max_query_tokens: Positive
+    contained_words: Positive
+    truncated_share: Share
+    near_similarity: Share
+    near_statement: Share
+    statement_tokens: Positive
+    style_share: Share
+    length_factor: Rate
+    meaning_false_alarms: Share
+    meaning_sample: Positive
 
 
 class EvaluationParams(Section):

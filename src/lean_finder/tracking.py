@@ -10,6 +10,7 @@ import logging
 import math
 import os
 import subprocess
+import warnings
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -46,7 +47,9 @@ class StageRun:
 
     def input(self, path: Path, context: str) -> None:
         """Log a file or folder as a dataset; its digest is the MD5 that `dvc.lock` shows for it."""
-        source = resolve_dataset_source(str(path))
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", UserWarning)  # two resolvers claim a local path; they are the same one
+            source = resolve_dataset_source(str(path))
         mlflow.log_input(MetaDataset(source=source, name=str(path), digest=dvc_md5(path)), context=context)
 
     def output(self, path: Path) -> None:

@@ -16,7 +16,7 @@ def load_benchmarks(params: Params) -> dict[str, list[BenchmarkQuery]]:
         name: load_benchmark(
             folder / item.file,
             name=name,
-            rows=item.rows,
+            rows=item.rows or None,
             shared=folder / item.shared if item.shared else None,
         )
         for name, item in params.benchmarks.items()

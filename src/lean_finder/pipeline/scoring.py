@@ -31,7 +31,7 @@ def evaluate_retriever(name: str, retriever: Retriever, corpus: Corpus, params: 
                 retriever, queries, corpus.family_of, params.evaluation.top_k, progress=len(queries) > 1000
             )
             save_rankings(out / f"{benchmark}.jsonl", rankings)
-            rows = params.benchmarks[benchmark].rows if benchmark in params.benchmarks else VALIDATION
+            rows = str((benchmark in params.benchmarks and params.benchmarks[benchmark].rows) or "all")
             results[benchmark] = score(
                 rankings,
                 queries,
