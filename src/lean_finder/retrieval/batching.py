@@ -39,8 +39,10 @@ def plan_batches(
     plan: list[Rows] = []
     while len(plan) < steps:
         strict = enough and len(waiting) < total
-        rows = [waiting.popleft() if waiting else next(stream) for _ in range(bucket * batch_size)]
-        queue = deque(sorted(rows, key=lambda row: -int(lengths[row])) if bucket > 1 else rows)
+        # Who waited comes first, whatever its length: otherwise the shortest rows could wait for ever.
+        early = [waiting.popleft() for _ in range(min(len(waiting), bucket * batch_size))]
+        rows = [next(stream) for _ in range(bucket * batch_size - len(early))]
+        queue = deque([*early, *(sorted(rows, key=lambda row: -int(lengths[row])) if bucket > 1 else rows)])
         batches: list[list[int]] = [[] for _ in range(bucket)]
         inside: list[set[int]] = [set() for _ in range(bucket)]
         room = bucket * batch_size

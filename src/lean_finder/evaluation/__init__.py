@@ -1,0 +1,1 @@
+"""Measuring retrievers: benchmarks, metrics, intervals, comparisons, robustness."""

@@ -1,0 +1,98 @@
+"""What every retriever offers, dense, lexical or hybrid: the best names, and the exact rank of a given one."""
+
+from __future__ import annotations
+
+import unicodedata
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+import numpy as np
+
+from lean_finder.errors import InputError
+from lean_finder.retrieval.encoder import Encoder
+from lean_finder.retrieval.exact import Vectors
+from lean_finder.retrieval.index import DenseIndex
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """The best declarations for one query, best first; scores do not increase."""
+
+    names: tuple[str, ...]
+    scores: tuple[float, ...]
+
+
+class Retriever(Protocol):
+    """Search over one corpus. Deterministic; queries are taken as a person typed them.
+
+    Both methods raise InputError for a query that `clean_query` refuses.
+    """
+
+    def rank(self, queries: Sequence[str], k: int) -> list[Answer]:
+        """The k best declarations for each query (fewer if the corpus is smaller)."""
+        ...
+
+    def gold_ranks(self, queries: Sequence[str], golds: Sequence[str]) -> list[int | None]:
+        """1-based rank of each query's gold over the whole corpus, ties counted against it; None: not in the corpus."""
+        ...
+
+
+def clean_query(text: str) -> str:
+    """The query on one line, without control characters.
+
+    Raises:
+        InputError: nothing is left.
+    """
+    visible = "".join(" " if unicodedata.category(character) in ("Cc", "Cs") else character for character in text)
+    cleaned = " ".join(visible.split())
+    if not cleaned:
+        raise InputError("query", "is empty", "type what the declaration says")
+    return cleaned
+
+
+class DenseRetriever:
+    """An encoder over its index: the paper's single dense retriever.
+
+    Args:
+        encoder: of the queries.
+        index: made by the same model under the same contract.
+        render_query: brings a query to the written form that the contract's renderer uses.
+
+    Raises:
+        InputError: the index was made by another model or under another contract.
+    """
+
+    def __init__(self, encoder: Encoder, index: DenseIndex, render_query: Callable[[str], str] = str) -> None:
+        if index.meta.model != encoder.digest:
+            raise InputError("index", "made by another model", "build the index again: dvc repro index")
+        encoder.contract.require_equal(index.meta.contract, "index")
+        self.encoder = encoder
+        self.index = index
+        self.render_query = render_query
+
+    def rank(self, queries: Sequence[str], k: int) -> list[Answer]:
+        """See `Retriever.rank`; scores are cosines."""
+        ids, scores = self.index.search(self._encode(queries), k)
+        answers: list[Answer] = []
+        for row, near in zip(ids.tolist(), scores.tolist(), strict=True):
+            found = [(self.index.names[at], value) for at, value in zip(row, near, strict=True) if at >= 0]
+            answers.append(Answer(tuple(name for name, _ in found), tuple(value for _, value in found)))
+        return answers
+
+    def gold_ranks(self, queries: Sequence[str], golds: Sequence[str]) -> list[int | None]:
+        """See `Retriever.gold_ranks`; exact whatever the kind of the index."""
+        present = [place for place, gold in enumerate(golds) if gold in self.index]
+        ranks: list[int | None] = [None] * len(golds)
+        if present:
+            vectors = self._encode([queries[place] for place in present])
+            found = self.index.ranks(vectors, self.index.ids_of([golds[place] for place in present]))
+            for place, rank in zip(present, found.tolist(), strict=True):
+                ranks[place] = rank
+        return ranks
+
+    def _encode(self, queries: Sequence[str]) -> Vectors:
+        texts = [self.render_query(clean_query(query)) for query in queries]
+        unique = {text: place for place, text in enumerate(dict.fromkeys(texts))}
+        vectors = self.encoder.encode_queries(list(unique))
+        return vectors[np.array([unique[text] for text in texts], dtype=np.int64)] if texts else vectors
