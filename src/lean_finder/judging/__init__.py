@@ -1,0 +1,1 @@
+"""Judges of meaning: does a short query state what a declaration states?"""
