@@ -96,8 +96,8 @@ def score(
         resamples: of the bootstrap.
 
     Returns:
-        `row_set`, `queries` (all), `scored`, `failed`, `declarations`, `families`, `missing_golds` (declarations, queries,
-        names), `ceiling` (the highest value a perfect retriever could reach: share of scored queries whose gold
+        `row_set`, `queries` (all), `scored`, `failed`, `declarations`, `families`, `missing_golds` (declarations,
+        queries, names), `ceiling` (the highest value a perfect retriever could reach: share of scored queries whose gold
         is in the corpus), `strict` and `family` (metric → value, low, high; missing golds count 0), `found`
         (the strict metrics over queries whose gold is in the corpus), and `slices`: dimension → slice →
         {`queries`, `declarations`, `strict`, `family`}.
@@ -106,7 +106,7 @@ def score(
         InputError: rankings of other queries, or nothing to score.
     """
     _require_same(rankings, queries)
-    kept = [(ranking, query) for ranking, query in zip(rankings, queries, strict=True) if "error" not in ranking.extra]
+    kept = [pair for pair in zip(rankings, queries, strict=True) if "error" not in pair[0].extra]
     if not kept:
         raise InputError("rankings", "no query was answered", "look at the retriever's errors")
     missing = [query for ranking, query in kept if ranking.gold_rank is None]

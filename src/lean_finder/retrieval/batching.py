@@ -39,10 +39,12 @@ def plan_batches(
     plan: list[Rows] = []
     while len(plan) < steps:
         strict = enough and len(waiting) < total
-        # Who waited comes first, whatever its length: otherwise the shortest rows could wait for ever.
-        early = [waiting.popleft() for _ in range(min(len(waiting), bucket * batch_size))]
-        rows = [next(stream) for _ in range(bucket * batch_size - len(early))]
-        queue = deque([*early, *(sorted(rows, key=lambda row: -int(lengths[row])) if bucket > 1 else rows)])
+        rows = [waiting.popleft() if waiting else next(stream) for _ in range(bucket * batch_size)]
+        # The rows placed last may have to wait: now the shortest, next time the longest, never the same for ever.
+        longest_first = len(plan) // bucket % 2 == 0
+        if bucket > 1:
+            rows.sort(key=lambda row: int(lengths[row]), reverse=longest_first)
+        queue = deque(rows)
         batches: list[list[int]] = [[] for _ in range(bucket)]
         inside: list[set[int]] = [set() for _ in range(bucket)]
         room = bucket * batch_size

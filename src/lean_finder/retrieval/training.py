@@ -24,7 +24,6 @@ import numpy.typing as npt
 import pandas as pd
 import torch
 from accelerate import PartialState
-from peft import LoraConfig, get_peft_model
 from torch import Tensor, nn
 from tqdm import tqdm
 from transformers import PreTrainedTokenizerBase
@@ -376,6 +375,8 @@ def _make_trainable(base: Path, settings: TrainingSettings) -> Any:
     if settings.lora:
         if settings.gradient_checkpointing:
             model.enable_input_require_grads()
+        from peft import LoraConfig, get_peft_model  # noqa: PLC0415 - seconds to import, and few runs need it
+
         config = LoraConfig(
             r=settings.lora.rank,
             lora_alpha=settings.lora.alpha,
