@@ -1,81 +1,306 @@
 """Names that Lean gives to anonymous instances.
 
 Source of the scheme: Lean 4, `Lean/Elab/DeclNameGen.lean`. The type is read as a tree of constants: each constant's last
-part is written with a capital, every subterm once, explicit and type arguments only; hypotheses about other things are
-added as `Of…`. Without elaboration implicit arguments are unknown; what is guessed here is the name in the usual case.
+part is written with a capital, every constant once, explicit and type arguments only; binders of the instance itself that
+its type does not depend on are added as `Of…`; the constants of the current namespace are left out; a name
+that mentions nothing of this project ends in the project's name. Lean elaborates first; here implicit
+arguments and coercions are reconstructed from the signatures in the corpus, which is right in the usual case.
 """
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
 
-from lean_finder.corpus.syntax import NAME, Binder, closing, drop_universes, plain_name, split_signature
+from lean_finder.corpus.syntax import NAME_RE, Binder, plain_name, read_binders, split_signature
+from lean_finder.corpus.terms import TYPED, Grammar, Node, mentions, parse_term
 
-_TOKEN = re.compile(rf"{NAME}|\d+|[(\[{{⟨⦃⟦)\]}}⟩⦄⟧,]|:=|[^\s\w()\[\]{{}}⟨⟩,]+|\S")
-
-#: Symbols of core and of the common algebra of types, and the constants they stand for.
-CORE_NOTATION = {
-    "×": "Prod", "⊕": "Sum", "×'": "PProd", "⊕'": "PSum", "+": "HAdd.hAdd", "*": "HMul.hMul", "-": "HSub.hSub", "/": "HDiv.hDiv",
-    "≤": "LE.le", "<": "LT.lt", "≥": "GE.ge", ">": "GT.gt", "=": "Eq", "≠": "Ne", "∈": "Membership.mem", "∧": "And",
-    "∨": "Or", "↔": "Iff", "∣": "Dvd.dvd", "⊆": "HasSubset.Subset", "∘": "Function.comp", "¬": "Not", "%": "HMod.hMod",
-    "^": "HPow.hPow", "::": "List.cons", "++": "HAppend.hAppend", "•": "HSMul.hSMul", "∩": "Inter.inter",
-    "∪": "Union.union", "⊓": "Min.min", "⊔": "Max.max",
-}
+Resolve = Callable[[str], str]
 
 
-def instance_name(
-    signature: str,
-    variables: frozenset[str],
-    namespace: str,
-    resolve: Callable[[str], str],
-    notation: Mapping[str, str],
-) -> str:
-    """`inst…` as Lean would name it (without namespace and without a suffix for collisions).
+@dataclass(frozen=True, slots=True)
+class Head:
+    """What the naming scheme needs to know of a constant: its binders in order, and its result type."""
+
+    binders: tuple[Binder, ...]
+    result: str
+
+
+class Heads:
+    """Binders and result types of constants, read from their signatures when first asked for.
 
     Args:
-        signature: binders and type.
-        variables: names of the section variables in scope.
-        namespace: current namespace; constants that are its prefixes are not mentioned.
-        resolve: full name of a constant as written.
-        notation: symbol to constant.
+        signatures: full name → (section variables, signature).
     """
-    binders, type_ = split_signature(signature)
-    local = set(variables)
-    for binder in binders:
-        local.update(binder.names)
-    seen: set[str] = set()
-    part = namespace
-    while part:
-        seen.add(part)
-        part = part.rpartition(".")[0]
-    words = _words(drop_universes(type_), local, seen, resolve, notation)
-    text = "inst" + "".join(words)
-    del binders
-    return text
+
+    def __init__(self, signatures: Mapping[str, tuple[str, str]]) -> None:
+        self._signatures = signatures
+        self._known: dict[str, Head] = {}
+
+    def __contains__(self, name: str) -> bool:
+        return name in self._signatures
+
+    def get(self, name: str) -> Head | None:
+        """The head, or None if the corpus does not declare the name."""
+        if name not in self._known:
+            if name not in self._signatures:
+                return None
+            variables, signature = self._signatures[name]
+            outer, _ = read_binders(variables) if variables else ([], 0)
+            own, result = split_signature(signature)
+            self._known[name] = Head((*outer, *own), result)
+        return self._known[name]
 
 
-def _words(
-    type_: str, local: set[str], seen: set[str], resolve: Callable[[str], str], notation: Mapping[str, str]
-) -> list[str]:
-    words = []
-    for token in _TOKEN.findall(type_):
-        if token in notation:
-            full = notation[token]
-        elif re.match(NAME, token) and token.split(".")[0] not in local:
-            if token in {"fun", "Type", "Sort"}:
-                if token != "fun":
-                    words.append(token)
+@dataclass(slots=True)
+class Library:
+    """Constants of the corpus as the scheme sees them.
+
+    Attributes:
+        heads: binders and result types.
+        provides: class → classes that an instance of it brings (its ancestors).
+        set_like: types whose elements are sets with a membership (`Subgroup`, `Finset`, …).
+        carriers: bundled types, whose coercion to a type is their field `carrier`.
+        project: root of the module names.
+    """
+
+    heads: Heads
+    provides: Mapping[str, frozenset[str]] = field(default_factory=dict)
+    set_like: frozenset[str] = frozenset()
+    carriers: frozenset[str] = frozenset()
+    project: str = ""
+
+
+class InstanceNamer:
+    """Names one anonymous instance."""
+
+    def __init__(
+        self, library: Library, grammar: Grammar, resolve: Resolve, namespace: str, variables: str
+    ) -> None:
+        self.library = library
+        self.grammar = grammar
+        self.resolve = resolve
+        self.namespace = namespace
+        self.types: dict[str, str] = {}
+        for binder in read_binders(variables)[0] if variables else ():
+            self.learn(binder)
+
+    def learn(self, binder: Binder) -> None:
+        for name in binder.names:
+            self.types[name] = binder.type
+
+    def name(self, signature: str) -> str:
+        """`inst…`, without namespace and without a suffix against collisions."""
+        binders, type_ = split_signature(signature)
+        for binder in binders:
+            self.learn(binder)
+        seen: set[str] = set()
+        used: set[str] = set()
+        part = self.namespace
+        while part:
+            if part in self.library.heads:
+                seen.add(part)
+                used.add(part)
+            part = part.rpartition(".")[0]
+        tree = self.tree(type_)
+        while tree.kind == "forall":
+            names = tree.bound or ("",)
+            for domain in tree.parts[:-1]:
+                binders = [*binders, Binder("(", names if names != ("_",) else (), "", "")]
+                del domain
+            tree = tree.parts[-1]
+        words = [self.words(tree, seen, used)]
+        later = [tree]
+        suffixes: list[str] = []
+        for binder in reversed(binders):
+            binder_tree = self.tree(binder.type) if binder.type else None
+            if binder_tree is not None and not self.is_needed(binder, binder_tree, later):
+                word = self.words(binder_tree, seen, used, top=True)
+                if word:
+                    suffixes.append("Of" + word)
+            if binder_tree is not None:
+                later.append(binder_tree)
+        name = "inst" + "".join(words) + "".join(reversed(suffixes))
+        if self.library.project and not any(constant in self.library.heads for constant in used):
+            name += "_" + self.library.project[:1].lower() + self.library.project[1:]
+        return name
+
+    def tree(self, type_: str) -> Node:
+        return self.full(parse_term(type_, self.grammar, set(self.types)))
+
+    def full(self, node: Node) -> Node:
+        """The tree with resolved constants; `A.field` of a constant A is read as the field applied to A."""
+        if node.kind == "const":
+            if node.text.startswith("?.") or node.text == "↥":
+                return node
+            return self.constant(node.text)
+        if not node.parts:
+            return node
+        parts = [self.full(part) for part in node.parts]
+        if node.kind == "app":
+            if parts[0].kind == "app":
+                parts = [*parts[0].parts, *parts[1:]]
+            if parts[0].kind == "const" and parts[0].text.startswith("?.") and len(parts) > 1:
+                field_name = self.projection(parts[0].text[2:], parts[1])
+                parts = [Node("const", field_name), *parts[1:]]
+        return Node(node.kind, node.text, tuple(parts), node.bound)
+
+    def constant(self, ident: str) -> Node:
+        full = self.resolve(ident)
+        if full:
+            return Node("const", full)
+        head, dot, last = ident.rpartition(".")
+        if dot:
+            owner = self.resolve(head)
+            if owner:
+                return Node("app", "", (Node("const", self.projection(last, Node("const", owner))), Node("const", owner)))
+        return Node("const", ident)
+
+    def projection(self, last: str, owner: Node) -> str:
+        """Full name of `owner.last`."""
+        type_head = self.type_head(owner)
+        candidate = f"{type_head}.{last}" if type_head else ""
+        return candidate if candidate in self.library.heads else last
+
+    def type_head(self, node: Node) -> str:
+        """Full name of the constant that heads the type of a term, "" if unknown."""
+        if node.kind == "local":
+            type_ = self.types.get(node.text, "")
+            match = NAME_RE.match(type_)
+            return self.resolve(match.group()) or match.group() if match and match.group() not in self.types else ""
+        head = node.parts[0] if node.kind == "app" else node
+        known = self.library.heads.get(head.text) if head.kind == "const" else None
+        match = NAME_RE.match(known.result) if known else None
+        return self.resolve(match.group()) or plain_name(match.group()) if match else ""
+
+    def words(self, node: Node, seen: set[str], used: set[str], top: bool = False) -> str:
+        """The text of a tree: constants not seen before, in order."""
+        if node.kind == "const":
+            if node.text in seen:
+                return ""
+            seen.add(node.text)
+            used.add(node.text)
+            last = plain_name(node.text).rsplit(".", 1)[-1]
+            return last[:1].upper() + last[1:]
+        if node.kind == "sort":
+            if node.text in seen:
+                return ""
+            seen.add(node.text)
+            return node.text
+        if node.kind == "number":
+            return self.words(Node("const", "OfNat.ofNat"), seen, used) + self.words(Node("const", "Nat"), seen, used)
+        if node.kind == "lambda":
+            return self.words(node.parts[-1], seen, used)
+        if node.kind == "forall":
+            body = node.parts[-1]
+            dependent = any(mentions(body, {name}) for name in node.bound)
+            domains = "" if dependent else "".join(self.words(part, seen, used) for part in node.parts[:-1])
+            rest = self.words(body, seen, used, top and not domains)
+            return rest if top and not domains else "Forall" + domains + rest
+        if node.kind == "app":
+            return self.application(node, seen, used)
+        return ""
+
+    def application(self, node: Node, seen: set[str], used: set[str]) -> str:
+        head, arguments = node.parts[0], node.parts[1:]
+        if head.kind == "const" and head.text == "↥":
+            return self.coerced(arguments[0], seen, used)
+        text = self.words(head, seen, used)
+        if head.kind == "const" and head.text in TYPED and arguments:
+            text += self.operand_type(arguments, seen, used)
+        if head.kind == "const" and head.text == "Membership.mem" and len(arguments) > 1:
+            return text + self.type_words(arguments[1], seen, used) + "".join(
+                self.words(argument, seen, used) for argument in reversed(arguments)
+            )
+        expected = self.expected_types(head)
+        for at, argument in enumerate(arguments):
+            if at < len(expected) and expected[at].startswith(("Type", "Sort")):
+                text += self.coerced(argument, seen, used)
+            else:
+                text += self.words(argument, seen, used)
+        return text
+
+    def expected_types(self, head: Node) -> list[str]:
+        known = self.library.heads.get(head.text) if head.kind == "const" else None
+        if known is None:
+            return []
+        return [binder.type for binder in known.binders if binder.bracket == "(" for _ in binder.names or ("",)]
+
+    def coerced(self, node: Node, seen: set[str], used: set[str]) -> str:
+        """A term in the place of a type: itself, or its coercion if it is a set, a set-like or a bundled object."""
+        head = self.type_head(node)
+        if head == "Set":
+            return self.words(Node("const", "Set.Elem"), seen, used) + self.words(node, seen, used)
+        if head in self.library.set_like:
+            text = self.words(Node("const", "Subtype"), seen, used) + self.words(Node("const", "Membership.mem"), seen, used)
+            return text + self.words(Node("const", head), seen, used) + self.words(node, seen, used)
+        if head in self.library.carriers:
+            return self.words(Node("const", f"{head}.carrier"), seen, used) + self.words(node, seen, used)
+        return self.words(node, seen, used)
+
+    def operand_type(self, arguments: tuple[Node, ...], seen: set[str], used: set[str]) -> str:
+        for argument in arguments:
+            if argument.kind == "local":
+                return self.type_words(argument, seen, used)
+        return self.words(Node("const", "Nat"), seen, used) if any(a.kind == "number" for a in arguments) else ""
+
+    def type_words(self, node: Node, seen: set[str], used: set[str]) -> str:
+        if node.kind == "local" and self.types.get(node.text):
+            return self.words(self.tree(self.types[node.text]), seen, used)
+        head = self.type_head(node)
+        return self.words(Node("const", head), seen, used) if head else ""
+
+    def is_needed(self, binder: Binder, tree: Node, later: list[Node]) -> bool:
+        """The type or a later binder depends on this binder: by name, or as an instance that a class there asks for."""
+        if binder.names and any(mentions(other, set(binder.names)) for other in later):
+            return True
+        if binder.bracket != "[":
+            return False
+        head = tree.parts[0] if tree.kind == "app" else tree
+        offered = self.library.provides.get(head.text, frozenset()) | {head.text}
+        variables = _locals(tree)
+        return any(self.asks(other, offered, variables) for other in later)
+
+    def asks(self, node: Node, offered: frozenset[str], variables: set[str]) -> bool:
+        """Some constant in the tree has an instance argument that a class in `offered` over `variables` gives."""
+        if node.kind in {"app", "const"}:
+            head, arguments = (node.parts[0], node.parts[1:]) if node.kind == "app" else (node, ())
+            known = self.library.heads.get(head.text) if head.kind == "const" else None
+            if known is not None and self.head_asks(known, arguments, offered, variables):
+                return True
+        return any(self.asks(part, offered, variables) for part in node.parts)
+
+    def head_asks(self, known: Head, arguments: tuple[Node, ...], offered: frozenset[str], variables: set[str]) -> bool:
+        explicit = [name for binder in known.binders if binder.bracket == "(" for name in binder.names or ("",)]
+        given = {name: _locals(argument) for name, argument in zip(explicit, arguments, strict=False)}
+        for binder in known.binders:
+            if binder.bracket != "[":
                 continue
-            full = resolve(token)
-        else:
-            continue
-        if full in seen:
-            continue
-        seen.add(full)
-        last = plain_name(full).rsplit(".", 1)[-1]
-        words.append(last[:1].upper() + last[1:])
-    return words
+            words = NAME_RE.findall(binder.type)
+            if not words or words[0] not in offered and not any(c.rsplit(".", 1)[-1] == words[0] for c in offered):
+                continue
+            speaks_of = set().union(*(given[word] for word in words[1:] if word in given)) if given else set()
+            if speaks_of <= variables:
+                return True
+        return False
 
 
-__all__ = ["CORE_NOTATION", "Binder", "closing", "instance_name"]
+def _locals(node: Node) -> set[str]:
+    if node.kind == "local":
+        return {node.text}
+    return set().union(*(_locals(part) for part in node.parts)) if node.parts else set()
+
+
+def closure(direct: Mapping[str, set[str]]) -> dict[str, frozenset[str]]:
+    """For every key, all that can be reached from it."""
+    result: dict[str, frozenset[str]] = {}
+    for start in direct:
+        found: set[str] = set()
+        pending = list(direct[start])
+        while pending:
+            item = pending.pop()
+            if item not in found:
+                found.add(item)
+                pending.extend(direct.get(item, ()))
+        result[start] = frozenset(found)
+    return result

@@ -21,7 +21,6 @@ from lean_finder.corpus.syntax import (
 
 _CONSTRUCTOR_NAME = re.compile(rf"\s*(?:(?:private|protected)\s+)*({PART_RE.pattern})\s*(?:\([^)]*\)\s*|\{{[^}}]*\}}\s*)*::")
 _FIELD_HEAD = re.compile(r"\s*(?:@\[[^\]]*\]\s*|(?:private|protected|public|noncomputable|mutable|nonrec)\b\s*)*")
-_FIELD_NAMES = re.compile(rf"({PART_RE.pattern}(?:[ \t]+{PART_RE.pattern})*)")
 _BAR = re.compile(r"[(\[{⟨⦃⟦⟪)\]}⟩⦄⟧⟫]|\|(?![|>])|:(?!=)|\n|\bderiving\b|\bwith\b")
 _ITEM = re.compile(rf"\s*(?:@\[[^\]]*\]\s*|(?:private|protected|public|unsafe)\b\s*)*({PART_RE.pattern})")
 _DERIVING = re.compile(r"^[ \t]*deriving\b|\bderiving\b", re.MULTILINE)
@@ -170,10 +169,11 @@ def _field_item(source: Source, owner: RawDeclaration, start: int, end: int) -> 
         position = close
         while position < end and source.mask[position].isspace():
             position += 1
-    names = _FIELD_NAMES.match(source.mask, position, end)
-    if names is None or found:
+    name_match = PART_RE.match(source.mask, position, end)
+    if name_match is None or found:
         return [member._replace(visibility=visibility) for member in found]
-    _, colon = read_binders(source.mask[:end], names.end())
+    # Outside brackets a field has one name: `f x y : T` is the field f with binders x and y.
+    _, colon = read_binders(source.mask[:end], name_match.end())
     if colon >= end or source.mask[colon] != ":" or source.mask.startswith(":=", colon):
         return []
     stop = end
@@ -181,13 +181,8 @@ def _field_item(source: Source, owner: RawDeclaration, start: int, end: int) -> 
         if mark == ":=":
             stop = colon + 1 + offset
             break
-    signature = one_line(source.code[names.end() : stop])
-    at = position
-    for name in PART_RE.findall(names.group()):
-        at = source.mask.find(name, at)
-        found.append(_member(owner, name, "field", source, at, signature, doc)._replace(visibility=visibility))
-        at += len(name)
-    return found
+    signature = one_line(source.code[name_match.end() : stop])
+    return [_member(owner, name_match.group(), "field", source, position, signature, doc)._replace(visibility=visibility)]
 
 
 def _member(

@@ -24,19 +24,25 @@ from lean_finder.corpus.syntax import (
     split_commas,
 )
 
-_MODIFIERS = "private|protected|public|noncomputable|nonrec|unsafe|partial|meta|scoped|local|nonrec|computable"
+_MODIFIERS = "private|protected|public|noncomputable|nonrec|unsafe|partial|meta|scoped|local|computable"
 _DECLARING = (
     "theorem|lemma|def|abbrev|instance|structure|class|inductive|coinductive|axiom|opaque|irreducible_def|alias|example"
 )
 _SCOPING = "namespace|section|end|mutual|variable|open|universe|include|omit|export|attribute|set_option"
-#: Words that go on with a command although they start a line.
-_CONTINUING = frozenset(
-    "where by then else with in at from using do fun let have show exact match if termination_by decreasing_by "
-    "rfl simp rw intro apply refine calc obtain rcases and or not extends return for forall exists".split()
+#: Commands that end the one before them and are of no interest themselves.
+_OTHER = (
+    "import|module|prelude|assert_not_exists|assert_not_imported|initialize_simps_projections|initialize|builtin_initialize|"
+    "syntax|declare_syntax_cat|elab_rules|elab|macro_rules|macro|deprecated_module|register_[a-z_?]+|suppress_compilation|"
+    "library_note|library_note2|grind_pattern|proof_wanted|recommended_spelling|declare_[a-z_]+|unseal|seal|add_[a-z_]+|"
+    "simproc_decl|simproc|dsimproc|dsimproc_decl|run_cmd|run_elab|run_meta|compile_inductive|compile_def|extend_docs|"
+    "mk_iff_of_inductive_prop|insert_to_additive_translation|infixl|infixr|infix|prefix|postfix|notation3|notation|"
+    "unif_hint|binder_predicate|variable_alias|irreducible_def|recall|gen_injective_theorems|init_quot|docs_to_verso|"
+    "erase_[a-z_]+|norm_cast_add_elim|attach_[a-z_]+|tactic_extension|count_heartbeats|include_str|show_panel_widgets|"
+    "deriving[ \\t]+(?:noncomputable[ \\t]+)?instance|set_premise_selector|in"
 )
 _START = re.compile(
-    rf"^(?:(?P<word>[a-z_#][\w!?#']*)|(?P<at>@\[)|[ \t]+(?:(?:{_MODIFIERS})[ \t]+)*(?:{_DECLARING}|{_SCOPING})\b"
-    rf"|[ \t]+@\[)",
+    rf"^(?:@\[|(?:{_MODIFIERS}|{_DECLARING}|{_SCOPING}|{_OTHER})\b(?![.'])|#[a-z]"
+    rf"|[ \t]+(?:(?:{_MODIFIERS})[ \t]+)*(?:{_DECLARING}|{_SCOPING})\b(?![.'])|[ \t]+@\[)",
     re.MULTILINE,
 )
 _HEAD = re.compile(rf"\s*(?:(?P<mod>{_MODIFIERS})\b(?!\.)|(?P<attr>@\[)|(?P<key>[a-z_#][\w!?#']*))")
@@ -48,7 +54,7 @@ _PRIORITY = re.compile(r"\s*\(\s*priority\s*:=")
 _IN = re.compile(r"[(\[{⟨⦃⟦⟪)\]}⟩⦄⟧⟫]|\bin\b")
 _DERIVING = re.compile(r"^[ \t]*deriving\b(?!\s+(?:noncomputable\s+)?instance\b)|\bderiving\b", re.MULTILINE)
 _ARROW = re.compile(r"=>|:=|^[ \t]*\|", re.MULTILINE)
-_NOTATION = re.compile(r'"((?:[^"\\]|\\.)*)"')
+_NOTATION_ITEM = re.compile(rf'"((?:[^"\\]|\\.)*)"|({PART_RE.pattern})')
 _SCOPED_COMMANDS = frozenset({"open", "variable", "set_option", "omit", "include", "universe", "attribute", "unseal", "local"})
 
 _KINDS = {"coinductive": "inductive"}
@@ -91,7 +97,7 @@ class _FileParser:
             self.problem(offset, reason)
 
     def run(self) -> FileFacts:
-        starts = [match.start() for match in _START.finditer(self.mask) if match.group("word") not in _CONTINUING]
+        starts = [match.start() for match in _START.finditer(self.mask)]
         starts.append(len(self.mask))
         for start, end in zip(starts, starts[1:], strict=False):
             self.command(start, end)
@@ -111,7 +117,9 @@ class _FileParser:
         while position < end:
             head = _HEAD.match(self.mask, position, end)
             if head is None:
-                self.leave()
+                # Attributes on a line of their own belong to what the next line declares.
+                if self.mask[position:end].strip():
+                    self.leave()
                 return
             at = head.start() + len(head.group()) - len(head.group().lstrip())
             if self.prefix.start < 0:
@@ -284,13 +292,16 @@ class _FileParser:
         return end
 
     def notation(self, word: str, position: int, end: int) -> int:
-        """Remember what symbol stands for which constant; needed for parents and instance types in notation."""
+        """Remember what a notation stands for; needed for parents and instance types written in notation.
+
+        A pattern is kept as its items in order: `"symbol"` for a literal, a bare name for a placeholder.
+        """
         arrow = self.mask.find("=>", position, end)
         if arrow >= 0:
-            symbols = [one_line(text) for text in _NOTATION.findall(self.code[position:arrow])]
+            items = _notation_items(self.code[position:arrow], word)
             term = one_line(self.code[arrow + 2 : end])
-            if symbols and term:
-                self.facts.notations.append((" ".join(symbols), term))
+            if any(item.startswith('"') for item in items) and term:
+                self.facts.notations.append((" ".join(items), term))
         self.leave()
         return end
 
@@ -492,6 +503,26 @@ class _FileParser:
                     self.facts.declarations.append(raw._replace(generated_by=plain_name(target), docstring=""))
         self.leave()
         return end
+
+
+def _notation_items(text: str, word: str) -> list[str]:
+    """Items of a notation's left side; an infix symbol gets placeholders `a` and `b`, and its precedence goes first."""
+    head = re.match(r"\s*:\s*(\w+)", text)
+    precedence = head.group(1) if head else "0"
+    items = []
+    for match in _NOTATION_ITEM.finditer(text):
+        literal, placeholder = match.group(1), match.group(2)
+        if literal is not None:
+            if literal.strip():
+                items.append(f'"{literal.strip()}"')
+        elif placeholder not in {"name", "priority", "max", "arg"} and not text[: match.start()].rstrip().endswith(":"):
+            items.append(placeholder)
+    if word in {"infix", "infixl", "infixr"}:
+        items = ["a", *[item for item in items if item.startswith('"')], "b"]
+    elif word in {"prefix", "postfix"}:
+        symbols = [item for item in items if item.startswith('"')]
+        items = [*symbols, "a"] if word == "prefix" else ["a", *symbols]
+    return [precedence, *items]
 
 
 def _opened(text: str) -> list[str]:

@@ -7,8 +7,9 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 
 from lean_finder.corpus.facts import FileFacts, Problem, RawDeclaration
-from lean_finder.corpus.instances import CORE_NOTATION, instance_name
+from lean_finder.corpus.instances import Heads, InstanceNamer, Library, closure
 from lean_finder.corpus.syntax import NAME_RE, plain_name, split_commas, split_signature, top_level
+from lean_finder.corpus.terms import CORE, Grammar, constants, notation, parse_term
 from lean_finder.corpus.translate import DICTIONARIES, NameTranslator, Translation, parse_translation
 from lean_finder.corpus.twins import translate_statement
 from lean_finder.records import Declaration
@@ -49,12 +50,15 @@ class Resolver:
         self.files = files
         self.problems: list[Problem] = [problem for facts in files for problem in facts.problems]
         self.names: dict[str, tuple[str, RawDeclaration]] = {}
-        self.notation = dict(CORE_NOTATION)
+        self.grammar = Grammar()
+        self.own_notation: dict[str, list[tuple[str, str]]] = {}
+        for item in CORE:
+            self.grammar.add(item)
         for facts in files:
-            for symbol, term in facts.notations:
-                head = NAME_RE.match(term)
-                if head and " " not in symbol:
-                    self.notation.setdefault(symbol, head.group())
+            for pattern, term in facts.notations:
+                found = notation(pattern, term)
+                if found:
+                    self.grammar.add(found)
 
     def run(self) -> list[Declaration]:
         """All declarations, sorted by module, line and name."""
@@ -80,17 +84,21 @@ class Resolver:
     def source_rows(self) -> list[tuple[str, RawDeclaration]]:
         rows = []
         anonymous = []
+        public = {raw.name for facts in self.files for raw in facts.declarations if raw.visibility != "private"}
         for facts in self.files:
             for raw in facts.declarations:
                 if raw.parent_type:
                     raw = self.named_parent(raw)
                 if not raw.name:
                     anonymous.append((facts, raw))
+                elif raw.visibility == "private" and raw.name in public:
+                    self.problems.append(Problem(facts.file, raw.line, f"private {raw.name} hides behind a public one"))
                 elif self.keep(facts, raw):
                     rows.append((facts.module, raw))
+        library = self.library()
         taken: Counter[str] = Counter()
         for facts, raw in anonymous:
-            raw = self.named_instance(raw)
+            raw = self.named_instance(raw, library)
             base = raw.name
             while raw.name in self.names:
                 taken[base] += 1
@@ -99,24 +107,53 @@ class Resolver:
                 rows.append((facts.module, raw))
         return rows
 
-    def named_parent(self, raw: RawDeclaration) -> RawDeclaration:
-        for mark in re.findall(r"[^\s\w()\[\]{}.,']+", raw.parent_type):
-            head = self.notation.get(mark)
-            if head:
-                last = head.rsplit(".", 1)[-1]
-                return raw._replace(name=f"{raw.generated_by}.to{last[:1].upper()}{last[1:]}")
-        return raw._replace(name=f"{raw.generated_by}.toParent")
+    def library(self) -> Library:
+        """What the naming of instances asks of the constants that are known so far."""
+        direct: dict[str, set[str]] = {}
+        set_like = {"Finset"}
+        carriers = set()
+        for name, (_, raw) in self.names.items():
+            if raw.kind == "projection":
+                match = NAME_RE.match(raw.signature[2:])
+                if match:
+                    parent = resolve_names(match.group(), raw.namespace, raw.opens, self.names) or match.group()
+                    direct.setdefault(raw.generated_by, set()).add(parent)
+            elif raw.kind == "field" and name.endswith(".carrier") and raw.signature.startswith(": Type"):
+                carriers.add(raw.generated_by)
+        for facts in self.files:
+            for raw in facts.declarations:
+                if raw.kind != "instance":
+                    continue
+                binders, type_ = split_signature(raw.signature)
+                if type_.startswith("SetLike ("):
+                    match = NAME_RE.match(type_[len("SetLike (") :])
+                    if match:
+                        set_like.add(resolve_names(match.group(), raw.namespace, raw.opens, self.names) or match.group())
+                classes = [binder for binder in binders if binder.bracket == "["]
+                words = type_.split()
+                if len(classes) == 1 and classes[0].type.split()[1:] == words[1:] and len(words) > 1:
+                    source = resolve_names(classes[0].type.split()[0], raw.namespace, raw.opens, self.names)
+                    target = resolve_names(words[0], raw.namespace, raw.opens, self.names)
+                    if source and target:
+                        direct.setdefault(source, set()).add(target)
+        signatures = {name: (raw.variables, raw.signature) for name, (_, raw) in self.names.items()}
+        project = self.files[0].module.split(".")[0] if self.files else ""
+        return Library(Heads(signatures), closure(direct), frozenset(set_like), frozenset(carriers), project)
 
-    def named_instance(self, raw: RawDeclaration) -> RawDeclaration:
+    def named_parent(self, raw: RawDeclaration) -> RawDeclaration:
+        tree = parse_term(raw.parent_type, self.grammar, set())
+        heads = constants(tree)
+        last = heads[0].rsplit(".", 1)[-1] if heads else "Parent"
+        return raw._replace(name=f"{raw.generated_by}.to{last[:1].upper()}{last[1:]}", parent_type="")
+
+    def named_instance(self, raw: RawDeclaration, library: Library) -> RawDeclaration:
         def full(ident: str) -> str:
-            return resolve_names(ident, raw.namespace, raw.opens, self.names) or ident
+            return resolve_names(ident, raw.namespace, raw.opens, self.names)
 
         if raw.origin == "deriving":
-            target = resolve_names(raw.generated_by, raw.namespace, raw.opens, self.names) or raw.generated_by
+            target = full(raw.generated_by) or raw.generated_by
             raw = raw._replace(signature=f"{raw.signature} {raw.generated_by}", generated_by=target)
-        binders, _ = split_signature(raw.variables)
-        local = frozenset(name for binder in binders for name in binder.names)
-        last = instance_name(raw.signature, local, raw.namespace, full, self.notation)
+        last = InstanceNamer(library, self.grammar, full, raw.namespace, raw.variables).name(raw.signature)
         return raw._replace(name=f"{raw.namespace}.{last}" if raw.namespace else last)
 
     def with_attributes(self, rows: list[tuple[str, RawDeclaration]]) -> list[tuple[str, RawDeclaration]]:
