@@ -91,6 +91,15 @@ class DenseRetriever:
                 ranks[place] = rank
         return ranks
 
+    @property
+    def names(self) -> list[str]:
+        """Of the corpus, in index order."""
+        return self.index.names
+
+    def scores(self, query: str) -> Vectors:
+        """Cosine of every declaration with one query: the part of a hybrid."""
+        return self.index.vectors @ self._encode([query])[0]
+
     def _encode(self, queries: Sequence[str]) -> Vectors:
         texts = [self.render_query(clean_query(query)) for query in queries]
         unique = {text: place for place, text in enumerate(dict.fromkeys(texts))}
