@@ -45,7 +45,7 @@ _START = re.compile(
     rf"|[ \t]+(?:(?:{_MODIFIERS})[ \t]+)*(?:{_DECLARING}|{_SCOPING})\b(?![.'])|[ \t]+@\[)",
     re.MULTILINE,
 )
-_HEAD = re.compile(rf"\s*(?:(?P<mod>{_MODIFIERS})\b(?!\.)|(?P<attr>@\[)|(?P<key>[a-z_#][\w!?#']*))")
+_HEAD = re.compile(rf"\s*(?:(?P<mod>{_MODIFIERS})\b(?!\.)(?:[ \t]*\[[^\]\n]*\])?|(?P<attr>@\[)|(?P<key>[a-z_#][\w!?#']*))")
 _END_OF_SIGNATURE = re.compile(
     r"[(\[{⟨⦃⟦⟪)\]}⟩⦄⟧⟫]|:=|\bwhere\b|^[ \t]*\|(?![|>])|\|(?![|>])|\b(?:let|have|letI|haveI|deriving)\b", re.MULTILINE
 )
@@ -210,7 +210,8 @@ class _FileParser:
         match = NAME_RE.match(self.mask, position + len(self.mask[position:end]) - len(self.mask[position:end].lstrip()))
         self.leave()
         if match is None:
-            self.problem(position, "namespace without a name")
+            if not self.is_quoted(position, end):
+                self.problem(position, "namespace without a name")
             return end
         self.scopes.push_namespace(match.group())
         return match.end()
@@ -224,6 +225,8 @@ class _FileParser:
     def end_scope(self, word: str, position: int, end: int) -> int:
         name, after = self.name_on_line(position, end)
         self.leave()
+        if not name and self.is_quoted(position, end):
+            return end
         wrong = self.scopes.close(name)
         if wrong:
             self.problem(position, wrong)
@@ -361,7 +364,8 @@ class _FileParser:
         name, name_at, position = self.declared_name(position, end)
         stop, body_at = self.signature_end(position, end, kind)
         if not name and word not in {"instance", "example"}:
-            self.problem(keyword_at, f"{word} without a name")
+            if not self.is_quoted(position, end):
+                self.problem(keyword_at, f"{word} without a name")
             self.leave()
             return end
         if word == "example":
@@ -384,6 +388,10 @@ class _FileParser:
             self.derived(raw, body_at, end)
         self.leave()
         return end
+
+    def is_quoted(self, position: int, end: int) -> bool:
+        """What stands for a name is a `$` splice: this is the text of a macro, not a command."""
+        return self.mask[position:end].lstrip().startswith("$")
 
     def declared_name(self, position: int, end: int) -> tuple[str, int, int]:
         """Name as written ("" if none), its offset, and the offset after it and its universes."""

@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 
 from lean_finder.corpus.facts import FileFacts, Problem, RawDeclaration
+from lean_finder.corpus.generated import generated_lemmas
 from lean_finder.corpus.instances import Heads, InstanceNamer, Library, closure
 from lean_finder.corpus.syntax import NAME_RE, plain_name, split_commas, split_signature, top_level
 from lean_finder.corpus.terms import CORE, Grammar, constants, notation, parse_term
@@ -51,7 +52,7 @@ class Resolver:
         self.problems: list[Problem] = [problem for facts in files for problem in facts.problems]
         self.names: dict[str, tuple[str, RawDeclaration]] = {}
         self.grammar = Grammar()
-        self.own_notation: dict[str, list[tuple[str, str]]] = {}
+        self.binder_names: dict[str, frozenset[str]] = {}
         for item in CORE:
             self.grammar.add(item)
         for facts in files:
@@ -67,6 +68,7 @@ class Resolver:
         rows += self.alias_rows()
         rows += self.export_rows()
         rows += self.twin_rows(rows)
+        rows += self.generated_rows(rows)
         result = [self.declaration(module, raw) for module, raw in rows]
         result.sort(key=lambda item: (item.module, item.line, item.name))
         return result
@@ -84,6 +86,12 @@ class Resolver:
     def source_rows(self) -> list[tuple[str, RawDeclaration]]:
         rows = []
         anonymous = []
+        self.binder_names = {
+            raw.name: frozenset(name for binder in split_signature(raw.signature)[0] for name in binder.names)
+            for facts in self.files
+            for raw in facts.declarations
+            if raw.kind in {"structure", "class"}
+        }
         public = {raw.name for facts in self.files for raw in facts.declarations if raw.visibility != "private"}
         for facts in self.files:
             for raw in facts.declarations:
@@ -141,8 +149,10 @@ class Resolver:
         return Library(Heads(signatures), closure(direct), frozenset(set_like), frozenset(carriers), project)
 
     def named_parent(self, raw: RawDeclaration) -> RawDeclaration:
-        tree = parse_term(raw.parent_type, self.grammar, set())
-        heads = constants(tree)
+        local = {name for binder in split_signature(raw.variables)[0] for name in binder.names}
+        owner = self.binder_names.get(raw.generated_by, frozenset())
+        tree = parse_term(raw.parent_type, self.grammar, local | owner)
+        heads = constants(tree.parts[0] if tree.kind == "app" else tree)
         last = heads[0].rsplit(".", 1)[-1] if heads else "Parent"
         return raw._replace(name=f"{raw.generated_by}.to{last[:1].upper()}{last[1:]}", parent_type="")
 
@@ -202,6 +212,8 @@ class Resolver:
                     if not source:
                         continue
                     name = f"{export.namespace}.{last}" if export.namespace else last
+                    if name in self.names:
+                        continue  # An exported name is a reading aid; Lean lets it stand beside a declaration.
                     raw = self.names[source][1]._replace(
                         name=name, line=export.line, origin="export", generated_by=source, attributes=(), kind="alias"
                     )
@@ -212,30 +224,53 @@ class Resolver:
     def twin_rows(self, rows: list[tuple[str, RawDeclaration]]) -> list[tuple[str, RawDeclaration]]:
         made: list[tuple[str, RawDeclaration]] = []
         for attribute in DICTIONARIES:
+            fresh = [*rows, *made]
             own: dict[str, Translation] = {}
-            sources: dict[str, tuple[str, RawDeclaration]] = {}
-            for module, raw in [*rows, *made]:
-                for text in raw.attributes:
-                    if text.startswith(attribute) and (found := parse_translation(text, split_commas)):
-                        own[raw.name] = found
-                        sources[raw.name] = (module, raw)
             inserted = dict(pair for facts in self.files for pair in facts.translations) if attribute == "to_additive" else {}
             translator = NameTranslator(attribute, own, inserted)
-            for name, (module, raw) in sources.items():
-                target = translator.target(name, own[name])
-                if target == name or target in self.names:
-                    continue
-                twin = raw._replace(
-                    name=target,
-                    signature=translate_statement(raw.signature, attribute, translator.known),
-                    variables=translate_statement(raw.variables, attribute, translator.known),
-                    docstring=own[name].docstring,
-                    attributes=own[name].passed,
-                    origin=attribute,
-                    generated_by=name,
-                )
-                self.names[target] = (module, twin)
-                made.append((module, twin))
+            # A twin can carry the attribute again (`attr := to_additive`), so what was made is looked at in turn.
+            while fresh:
+                sources = []
+                for module, raw in fresh:
+                    for text in raw.attributes:
+                        if text.startswith(attribute) and (found := parse_translation(text, split_commas)):
+                            own[raw.name] = found
+                            sources.append((module, raw))
+                fresh = [twin for source in sources if (twin := self.twin(*source, translator))]
+                made.extend(fresh)
+        return made
+
+    def twin(self, module: str, raw: RawDeclaration, translator: NameTranslator) -> tuple[str, RawDeclaration] | None:
+        """The declaration that a translation attribute makes; None if it points to one that is written out."""
+        translation = translator.own[raw.name]
+        target = translator.target(raw.name, translation)
+        if target == raw.name or target in self.names or translation.hint == "existing":
+            return None
+        twin = raw._replace(
+            name=target,
+            signature=translate_statement(raw.signature, translator.attribute, translator.known),
+            variables=translate_statement(raw.variables, translator.attribute, translator.known),
+            docstring=translation.docstring,
+            attributes=translation.passed,
+            origin=translator.attribute,
+            generated_by=raw.name,
+        )
+        self.names[target] = (module, twin)
+        return module, twin
+
+    def generated_rows(self, rows: list[tuple[str, RawDeclaration]]) -> list[tuple[str, RawDeclaration]]:
+        """Lemmas that attributes make, unless the library writes them out itself."""
+        members: dict[str, list[RawDeclaration]] = {}
+        for _, raw in rows:
+            if raw.kind in {"field", "projection"}:
+                members.setdefault(raw.generated_by, []).append(raw)
+        made = []
+        for module, raw in rows:
+            if raw.attributes or raw.kind == "irreducible_def":
+                for lemma in generated_lemmas(raw, members.get(raw.name, ())):
+                    if lemma.name not in self.names:
+                        self.names[lemma.name] = (module, lemma)
+                        made.append((module, lemma))
         return made
 
     def declaration(self, module: str, raw: RawDeclaration) -> Declaration:
