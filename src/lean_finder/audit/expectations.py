@@ -12,7 +12,10 @@ from typing import Any, ClassVar
 import pandas as pd
 from great_expectations.execution_engine import PandasExecutionEngine
 from great_expectations.expectations.expectation import ColumnMapExpectation
-from great_expectations.expectations.metrics.map_metric_provider import ColumnMapMetricProvider, column_condition_partial
+from great_expectations.expectations.metrics.map_metric_provider import (
+    ColumnMapMetricProvider,
+    column_condition_partial,
+)
 
 
 class ColumnValuesWithoutEvidence(ColumnMapMetricProvider):

@@ -36,8 +36,6 @@ def drop_leaks(
                 if row >= 0:
                     reasons.setdefault(row, (check.name, evidence))
     bad = sorted(reasons)
-    dropped = frame.iloc[bad].assign(
-        check=[reasons[row][0] for row in bad], evidence=[reasons[row][1] for row in bad]
-    )
+    dropped = frame.iloc[bad].assign(check=[reasons[row][0] for row in bad], evidence=[reasons[row][1] for row in bad])
     kept = [row for row in range(len(frame)) if row not in reasons]
     return frame.iloc[kept], dropped

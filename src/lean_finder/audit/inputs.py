@@ -57,7 +57,9 @@ class TrainingSet:
 
     def __post_init__(self) -> None:
         if self.role not in ROLES:
-            raise InputError(self.path, f"unknown role {self.role!r} of set {self.name!r}", f"one of {', '.join(ROLES)}")
+            raise InputError(
+                self.path, f"unknown role {self.role!r} of set {self.name!r}", f"one of {', '.join(ROLES)}"
+            )
         known = {*NAME_COLUMNS, *TEXT_COLUMNS, STATEMENT_COLUMN}
         if not known & set(self.frame.columns):
             raise InputError(

@@ -103,9 +103,7 @@ def _expectations(checks: Sequence[Check]) -> list[Any]:
         for column in _SHOWN
     ]
     found = [
-        ExpectNoEvidence(
-            column=check.name, severity=check.severity, description=f"({check.kind}) {check.description}"
-        )
+        ExpectNoEvidence(column=check.name, severity=check.severity, description=f"({check.kind}) {check.description}")
         for check in checks
     ]
     return [shape, *complete, *found]
@@ -114,7 +112,8 @@ def _expectations(checks: Sequence[Check]) -> list[Any]:
 def _findings(item: Any) -> list[tuple[int, str]]:
     column = item.expectation_config.kwargs.get("column")
     if item.exception_info and any(
-        isinstance(info, dict) and info.get("raised_exception") for info in [item.exception_info, *item.exception_info.values()]
+        isinstance(info, dict) and info.get("raised_exception")
+        for info in [item.exception_info, *item.exception_info.values()]
     ):
         raise RuntimeError(f"the check {column!r} could not be evaluated: {item.exception_info}")
     if item.expectation_config.type != "expect_no_evidence":

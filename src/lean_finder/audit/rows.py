@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from lean_finder.audit.folding import fold_tokens, squeeze
+from lean_finder.audit.folding import Folded
 from lean_finder.audit.inputs import NAME_COLUMNS, STATEMENT_COLUMN, TEXT_COLUMNS, TrainingSet
 from lean_finder.audit.testside import TestSide
 from lean_finder.errors import InputError
@@ -45,7 +45,8 @@ class Rows:
     @cached_property
     def by_name(self) -> dict[str, np.ndarray]:
         """Resolved name -> positions in `names`."""
-        return {str(name): rows for name, rows in self.names.groupby("name", sort=False).indices.items()}
+        groups = self.names.groupby("name", sort=False).indices
+        return {str(name): np.asarray(places) for name, places in groups.items()}
 
     @cached_property
     def by_text(self) -> dict[str, list[int]]:
@@ -67,14 +68,22 @@ class Rows:
         return found
 
     @cached_property
+    def texts(self) -> list[str]:
+        """Distinct texts, in order of first sight."""
+        return list(self.by_text)
+
+    @cached_property
+    def folded(self) -> Folded:
+        """`texts`, folded."""
+        return self._side.vocabulary.fold(self.texts)
+
+    @cached_property
     def query_keys(self) -> list[str]:
         """Folded key of each row's query; "" where there is none."""
         keys = [""] * len(self)
         if "query" in self.frame:
-            table: dict[str, str] = {}
+            table = dict(zip(self.texts, self.folded.keys, strict=True))
             for row, text in self._cells("query"):
-                if text not in table:
-                    table[text] = squeeze(fold_tokens(text))
                 keys[row] = table[text]
         return keys
 

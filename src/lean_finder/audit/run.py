@@ -94,10 +94,9 @@ def run_audit(inputs: AuditInputs, encode: Encode | None = None, without: frozen
     judge, tables = Judge(), []
     for rows, chosen in plan:
         name = rows.training_set.name
-        case = Case(rows, side, inputs, every, dict(shared))
+        case = Case(rows, side, inputs, every, shared)
         _log.info("auditing %s (%d rows)", name, len(rows))
         evidence = {check.name: check.find(case) for check in chosen}
-        shared.update({key: case.notes[key] for key in ("splits",) if key in case.notes})
         frame = evidence_frame(_shown(rows, "query"), _shown(rows, "declaration"), evidence)
         tables.append(_table(rows, chosen, frame, judge.verdict(name, frame, chosen), report))
         report._judged.append((name, frame, chosen))
@@ -140,7 +139,16 @@ def _table(
         hits = verdict.get(check.name, [])
         report.counts.setdefault(check.name, {})[training_set.name] = len(hits)
         found.extend(
-            (check.name, check.severity, training_set.name, training_set.path, row, queries[row], declarations[row], text)
+            (
+                check.name,
+                check.severity,
+                training_set.name,
+                training_set.path,
+                row,
+                queries[row],
+                declarations[row],
+                text,
+            )
             for row, text in hits
         )
     return pd.DataFrame(found, columns=list(FINDING_COLUMNS))

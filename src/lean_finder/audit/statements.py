@@ -13,11 +13,35 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections import Counter
-from collections.abc import Iterable
+import zlib
+from array import array
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-_TOKEN = re.compile(r"[^\W\d][\w'₀-₉.!?]*|\d+|:=|[^\s\w]|\w")
+import numpy as np
+from numpy.typing import NDArray
+
+from lean_finder.audit.minhash import mix
+
+_TOKEN = re.compile(r"[^\W\d][\w'₀-₉.!?]*|\d+|:=|<->|->|<=|>=|!=|=>|∃!|[^\s\w]|\w")
+_SPELLINGS = {
+    "->": "→",
+    "<->": "↔",
+    "=>": "↦",
+    "<=": "≤",
+    ">=": "≥",
+    "!=": "≠",
+    "λ": "fun",
+    "Nat": "ℕ",
+    "Int": "ℤ",
+    "Rat": "ℚ",
+    "Real": "ℝ",
+    "Complex": "ℂ",
+    "Not": "¬",
+    "And": "∧",
+    "Or": "∨",
+    "Iff": "↔",
+}
 _OPEN, _CLOSE = frozenset("({[⦃⟨"), frozenset(")}]⦄⟩")
 _BINDERS = frozenset(("∀", "∃", "fun", "λ", "∑", "∏", "⋃", "⋂", "⨆", "⨅", "∫", "Σ", "Π", "∃!"))
 _UNIVERSE = re.compile(r"\b(Type|Sort)\s*(?:\*|_|[uvw][₀-₉\d']*|\([^()]*\)|\.\{[^}]*\})")
@@ -29,6 +53,8 @@ _PROOF = re.compile(r":=\s*(?:by\b|sorry\b|fun\b|⟨|[\w(]).*$|:=\s*$", re.DOTAL
 #: An identifier that Lean binds by itself when nothing else does: one letter, perhaps with a subscript or prime.
 _AUTO_BOUND = re.compile(r"[^\W\d_][₀-₉0-9']*")
 _VARIABLE = "·"
+#: Token numbers of a sketch that are no token: any variable, end of a part; real tokens start at `_FIRST`.
+_ALIKE, _END, _FIRST = 0, 1, 2
 _ROUNDS = 3
 
 
@@ -50,21 +76,6 @@ class Statement:
     def size(self) -> int:
         """Tokens in all parts."""
         return sum(len(part) for part in self.parts)
-
-    def constants(self) -> str:
-        """The tokens that renaming and reordering keep, as one key: a cheap test before `same_key`."""
-        counts = Counter(
-            token for part in self.parts for token in part if token not in self.variables and token[0].isalpha()
-        )
-        return " ".join(f"{token}:{count}" for token, count in sorted(counts.items()))
-
-    def shingles(self, width: int = 3) -> set[str]:
-        """Runs of `width` tokens of each part with the variables made alike."""
-        found: set[str] = set()
-        for part in self.parts:
-            tokens = [_VARIABLE if token in self.variables else token for token in part]
-            found.update(" ".join(tokens[start : start + width]) for start in range(max(1, len(tokens) - width + 1)))
-        return found
 
     def same_key(self) -> str:
         """Equal exactly for statements that differ only in the ways named at the top of this module."""
@@ -88,6 +99,83 @@ class Statement:
         return {name: "v" + _digest([colours[name], *sorted(places)]) for name, places in seen.items()}
 
 
+@dataclass(frozen=True)
+class Sketches:
+    """What a fast look at many statements needs of them.
+
+    Attributes:
+        constants: (n,) a hash of the tokens that renaming and reordering keep: equal for statements with equal
+            `same_key` or equal normal form.
+        shingles: hashes of the runs of three tokens inside each part, variables made alike, one statement after another.
+        offsets: (n + 1,) where each statement starts in `shingles`; every statement has at least one.
+        sizes: (n,) tokens of each statement.
+    """
+
+    constants: NDArray[np.uint64]
+    shingles: NDArray[np.uint64]
+    offsets: NDArray[np.int64]
+    sizes: NDArray[np.int64]
+
+    def of(self, statement: int) -> NDArray[np.uint64]:
+        """Distinct shingles of one statement, sorted."""
+        return np.unique(self.shingles[self.offsets[statement] : self.offsets[statement + 1]])
+
+    def take(self, statements: NDArray[np.int64]) -> Sketches:
+        """The given statements only, in the given order."""
+        sizes = np.diff(self.offsets)[statements]
+        offsets = np.concatenate([[0], np.cumsum(sizes)]).astype(np.int64)
+        place = np.arange(offsets[-1]) - np.repeat(offsets[:-1] - self.offsets[statements], sizes)
+        return Sketches(self.constants[statements], self.shingles[place], offsets, self.sizes[statements])
+
+
+def sketch(statements: Sequence[tuple[str, str]]) -> Sketches:
+    """Sketch statements.
+
+    Args:
+        statements: (signature, variables) of each.
+    """
+    tokens, kept, ends = array("q"), array("b"), array("q", [0])
+    numbers: dict[str, int] = {}
+    sizes = array("q")
+    for signature, variables in statements:
+        statement = parse_statement(signature, variables)
+        bound = statement.variables
+        for part in statement.parts:
+            # Two ends before every part keep each run of three apart from other parts, so their order does not matter.
+            tokens.extend((_END, _END))
+            kept.extend((0, 0))
+            for token in part:
+                if token in bound:
+                    tokens.append(_ALIKE)
+                    kept.append(0)
+                    continue
+                number = numbers.get(token)
+                if number is None:
+                    number = numbers[token] = zlib.crc32(token.encode()) + _FIRST
+                tokens.append(number)
+                kept.append(token[0].isalpha())
+        ends.append(len(tokens))
+        sizes.append(statement.size)
+    offsets = np.array(ends, dtype=np.int64)
+    mixed = mix(np.array([*tokens, _END, _END], dtype=np.uint64))
+    # A sum of mixed hashes forgets order and keeps multiplicity.
+    sums = np.zeros(len(tokens) + 1, dtype=np.uint64)
+    np.cumsum(mixed[:-2] * np.array(kept, dtype=np.uint64), out=sums[1:])
+    shingles = mix(mix(mix(mixed[:-2]) ^ mixed[1:-1]) ^ mixed[2:])
+    return Sketches(sums[offsets[1:]] - sums[offsets[:-1]], shingles, offsets, np.array(sizes, dtype=np.int64))
+
+
+def join_sketches(parts: Sequence[Sketches]) -> Sketches:
+    """Sketches of one statement list after another."""
+    steps = [np.diff(part.offsets) for part in parts]
+    return Sketches(
+        np.concatenate([part.constants for part in parts]),
+        np.concatenate([part.shingles for part in parts]),
+        np.concatenate([[0], np.cumsum(np.concatenate(steps))]).astype(np.int64),
+        np.concatenate([part.sizes for part in parts]),
+    )
+
+
 def parse_statement(signature: str, variables: str = "") -> Statement:
     """Take a signature apart.
 
@@ -97,7 +185,7 @@ def parse_statement(signature: str, variables: str = "") -> Statement:
     """
     text = _DECLARATION.sub("", _PROOF.sub("", signature))
     text = _UNIVERSE.sub(r"\1", f"{variables} {text}")
-    tokens = _TOKEN.findall(text)
+    tokens = [_SPELLINGS.get(token, token) for token in _TOKEN.findall(text)]
     parts: list[list[str]] = []
     owners: list[str] = []
     rest = _take_binders(tokens, parts, owners)

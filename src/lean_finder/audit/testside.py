@@ -7,9 +7,8 @@ from collections import defaultdict, deque
 from collections.abc import Iterable
 from functools import cached_property
 
-from lean_finder.audit.folding import clean_name, name_key
+from lean_finder.audit.folding import Vocabulary, clean_name, name_key
 from lean_finder.audit.inputs import AuditInputs
-from lean_finder.audit.statements import Statement, parse_statement
 from lean_finder.audit.textindex import HiddenText, TextIndex
 
 #: Kinds whose signature is their statement; a definition's signature says little about what it defines.
@@ -31,6 +30,7 @@ class TestSide:
     def __init__(self, inputs: AuditInputs) -> None:
         self._inputs = inputs
         self.settings = inputs.settings
+        self.vocabulary = Vocabulary()
         golds: dict[str, list[str]] = defaultdict(list)
         for gold, query_id in zip(inputs.benchmark["gold"], inputs.benchmark["query_id"], strict=True):
             golds[clean_name(gold)].append(str(query_id))
@@ -38,9 +38,15 @@ class TestSide:
         self.split_of = dict(zip(inputs.manifest["declaration"], inputs.manifest["split"], strict=True))
         self.family_of = dict(zip(inputs.manifest["declaration"], inputs.manifest["family"], strict=True))
         library = inputs.declarations
-        self.text_of = dict(zip(library["name"], zip(library["docstring"], library["informal"], strict=True), strict=True))
+        self.text_of = dict(
+            zip(library["name"], zip(library["docstring"], library["informal"], strict=True), strict=True)
+        )
         self._signature_of = dict(
-            zip(library["name"], zip(library["kind"], library["signature"], library["variables"], strict=True), strict=True)
+            zip(
+                library["name"],
+                zip(library["kind"], library["signature"], library["variables"], strict=True),
+                strict=True,
+            )
         )
         self._hidden = self._walk_families()
         self._spellings = self._spelling_table()
@@ -81,17 +87,19 @@ class TestSide:
             return "test"
         return str(self.split_of.get(name, ""))
 
-    def statement(self, name: str) -> Statement | None:
-        """The statement of a proposition of the library; None for anything else."""
+    def statement(self, name: str) -> tuple[str, str] | None:
+        """Signature and variables of a proposition of the library; None for anything else."""
         kind, signature, variables = self._signature_of.get(name, ("", "", ""))
-        return parse_statement(signature, variables) if kind in PROPOSITIONS and signature else None
+        return (signature, variables) if kind in PROPOSITIONS and signature else None
 
     @cached_property
     def queries(self) -> TextIndex:
         """The benchmark's queries."""
         frame = self._inputs.benchmark
         rows = zip(frame["query_id"], frame["query"], frame["gold"], strict=True)
-        return self._index(HiddenText(f"test query {label}", text, gold) for label, text, gold in rows if isinstance(text, str))
+        return self._index(
+            HiddenText(f"test query {label}", text, gold) for label, text, gold in rows if isinstance(text, str)
+        )
 
     @cached_property
     def descriptions(self) -> TextIndex:
@@ -104,15 +112,17 @@ class TestSide:
         )
 
     @cached_property
-    def statements(self) -> dict[str, Statement]:
-        """Statements of the golds and of their families."""
-        hidden = [*self.golds, *(name for name in self.family_of if self.split(name) == "test" and name not in self.golds)]
-        found = {name: self.statement(name) for name in hidden}
+    def statements(self) -> dict[str, tuple[str, str]]:
+        """Signature and variables of the propositions among the golds and their families."""
+        hidden = dict.fromkeys([*self.golds, *self._hidden, *self.split_of])
+        found = {name: self.statement(name) for name in hidden if self.split(name) == "test"}
         return {name: item for name, item in found.items() if item is not None}
 
     def _index(self, hidden: Iterable[HiddenText]) -> TextIndex:
         chosen = self.settings
-        return TextIndex(list(hidden), chosen.contained_words, chosen.truncated_share, chosen.near_similarity)
+        return TextIndex(
+            list(hidden), self.vocabulary, chosen.contained_words, chosen.truncated_share, chosen.near_similarity
+        )
 
     def _walk_families(self) -> dict[str, str]:
         """Every declaration that a chain of joins ties to a gold, with the chain in words."""

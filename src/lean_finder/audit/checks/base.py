@@ -25,13 +25,15 @@ class Case:
         side: the hidden side.
         inputs: everything else.
         others: all sets of the audit, this one included, for checks across sets.
-        notes: results that several checks share, by name.
+        shared: results that the sets of one audit share, by name.
+        notes: results that the checks of this set share, by name.
     """
 
     rows: Rows
     side: TestSide
     inputs: AuditInputs
     others: list[Rows]
+    shared: dict[str, object] = field(default_factory=dict)
     notes: dict[str, object] = field(default_factory=dict)
 
 

@@ -14,6 +14,7 @@ def all_checks(settings: AuditSettings) -> tuple[Check, ...]:
         targets.FAMILY_TARGET,
         targets.VALIDATION_TARGET,
         statements.SAME_STATEMENT,
+        statements.RESTATEMENT,
         statements.NEAR_STATEMENT,
         texts.QUERY_TEXT,
         texts.QUERY_NEAR,

@@ -9,15 +9,15 @@ from lean_finder.audit.checks.base import Case, Check, add_evidence
 
 def _split_table(case: Case) -> dict[str, dict[str, str]]:
     """Folded query -> split -> where it stands, over all sets and the benchmark."""
-    if "splits" not in case.notes:
+    if "splits" not in case.shared:
         table: dict[str, dict[str, str]] = defaultdict(dict)
         for rows in case.others:
             for row, (key, target) in enumerate(zip(rows.query_keys, rows.targets, strict=True)):
                 split = case.side.split(target) if key and target else ""
                 if split:
                     table[key].setdefault(split, f"{rows.training_set.name} row {row + 1} ({target})")
-        case.notes["splits"] = {key: places for key, places in table.items() if len(places) > 1}
-    return case.notes["splits"]  # type: ignore[return-value]
+        case.shared["splits"] = {key: places for key, places in table.items() if len(places) > 1}
+    return case.shared["splits"]  # type: ignore[return-value]
 
 
 def _find(case: Case, with_test: bool) -> dict[int, str]:
@@ -26,7 +26,11 @@ def _find(case: Case, with_test: bool) -> dict[int, str]:
     for row, key in enumerate(case.rows.query_keys):
         places = table.get(key)
         if places and ("test" in places) == with_test:
-            add_evidence(found, [row], "the query asks on both sides: " + ", ".join(f"{k}: {v}" for k, v in sorted(places.items())))
+            add_evidence(
+                found,
+                [row],
+                "the query asks on both sides: " + ", ".join(f"{k}: {v}" for k, v in sorted(places.items())),
+            )
     return found
 
 
@@ -41,7 +45,11 @@ def find_validation_crossings(case: Case) -> dict[int, str]:
 
 
 CROSSING_TEST = Check(
-    "split_query", "h", "critical", "No query may have one target in training and another that is held out.", find_test_crossings
+    "split_query",
+    "h",
+    "critical",
+    "No query may have one target in training and another that is held out.",
+    find_test_crossings,
 )
 CROSSING_VALIDATION = Check(
     "validation_query",

@@ -18,7 +18,9 @@ def find_manifest_errors(case: Case) -> dict[int, str]:
     found: dict[int, str] = {}
     for row, (name, family, split) in enumerate(zip(names, families, frame["split"].tolist(), strict=True)):
         if is_missing(name) or is_missing(family) or split not in SPLITS:
-            add_evidence(found, [row], f"declaration {name!r}, family {family!r}, split {split!r}: a cell is missing or unknown")
+            add_evidence(
+                found, [row], f"declaration {name!r}, family {family!r}, split {split!r}: a cell is missing or unknown"
+            )
             continue
         if name in seen:
             add_evidence(found, [row], f"{name} already stands in row {seen[name] + 1}")

@@ -21,7 +21,11 @@ def _judge(source: str, arm: str, model: str, only_arm: str, facts: Provenance) 
     allowed = facts.models.get(arm)
     if allowed is None:
         return "" if model.startswith("rule:") else f"model {model!r} is not one that arm {arm!r} may use"
-    return "" if model in allowed else f"model {model!r} contradicts the lock file (arm {arm!r}: {', '.join(sorted(allowed))})"
+    return (
+        ""
+        if model in allowed
+        else f"model {model!r} contradicts the lock file (arm {arm!r}: {', '.join(sorted(allowed))})"
+    )
 
 
 def find_provenance(case: Case) -> dict[int, str]:

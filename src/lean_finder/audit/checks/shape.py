@@ -73,8 +73,18 @@ def find_styles(case: Case) -> dict[int, str]:
     return {WHOLE_SET: f"style {shares.index[0]!r} has {shares.iloc[0]:.0%} of the rows"}
 
 
-EMPTY_SET = Check("empty_set", "k", "critical", "A set must have rows: an empty one would pass every other check.", find_empty)
+EMPTY_SET = Check(
+    "empty_set", "k", "critical", "A set must have rows: an empty one would pass every other check.", find_empty
+)
 BLANK = Check("blank", "k", "critical", "Every row must have its text and its declaration.", find_blanks)
-DUPLICATE = Check("duplicate_pair", "k", "warning", "The same query with the same declaration should stand once in a set.", find_duplicates)
-LENGTH = Check("query_length", "k", "warning", "Short training queries should be about as long as real ones.", find_lengths)
+DUPLICATE = Check(
+    "duplicate_pair",
+    "k",
+    "warning",
+    "The same query with the same declaration should stand once in a set.",
+    find_duplicates,
+)
+LENGTH = Check(
+    "query_length", "k", "warning", "Short training queries should be about as long as real ones.", find_lengths
+)
 STYLE = Check("style_share", "k", "warning", "No style should have nearly all rows of a set.", find_styles)

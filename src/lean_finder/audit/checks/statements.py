@@ -1,89 +1,174 @@
-"""Kinds (c) and (d): a target or a formal text that states what a hidden theorem states."""
+"""Kinds (c) and (d): a target, or a formal text, that states what a hidden theorem states."""
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Sequence
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import dataclass
+from functools import cached_property
+from multiprocessing import get_context
 
 import numpy as np
 
 from lean_finder.audit.checks.base import Case, Check, add_evidence
-from lean_finder.audit.minhash import candidates, mix, signatures
-from lean_finder.audit.statements import Statement, parse_statement
+from lean_finder.audit.minhash import candidates, signatures
+from lean_finder.audit.statements import Sketches, join_sketches, parse_statement, sketch
+from lean_finder.corpus.statements import normal_form
+
+#: Statements from which on a second process pays for its start.
+_MANY = 40_000
+_PIECE = 8_000
 
 
-def _training_statements(case: Case) -> dict[str, tuple[Statement, list[int], str]]:
-    """Distinct statements of the training side: label -> (statement, rows, family or "")."""
+@dataclass(frozen=True)
+class Stated:
+    """Statements with what they are called and the rows that they stand in."""
+
+    labels: Sequence[str]
+    texts: Sequence[tuple[str, str]]
+    rows: Sequence[Sequence[int]]
+
+    @cached_property
+    def sketches(self) -> Sketches:
+        """A fast look at each statement."""
+        if len(self.texts) < _MANY:
+            return sketch(self.texts)
+        pieces = [self.texts[start : start + _PIECE] for start in range(0, len(self.texts), _PIECE)]
+        with ProcessPoolExecutor(2, mp_context=get_context("forkserver")) as pool:
+            return join_sketches(list(pool.map(sketch, pieces)))
+
+    def normal(self, place: int) -> str:
+        """Normal form of one statement."""
+        return normal_form(*self.texts[place])
+
+    def same_key(self, place: int) -> str:
+        """Order-free form of one statement."""
+        return parse_statement(*self.texts[place]).same_key()
+
+
+def _hidden(case: Case) -> Stated:
+    if "hidden statements" not in case.shared:
+        names = list(case.side.statements)
+        texts = [case.side.statements[name] for name in names]
+        case.shared["hidden statements"] = Stated(names, texts, [()] * len(names))
+    return case.shared["hidden statements"]  # type: ignore[return-value]
+
+
+def _training(case: Case) -> Stated:
+    """Distinct statements of the set: of its targets, and formal texts that it carries.
+
+    A hidden name is reported as such; what matters here is a theorem that passes for another one.
+    """
     if "statements" not in case.notes:
-        found: dict[str, tuple[Statement, list[int], str]] = {}
-        table = case.rows.names["row"].to_numpy()
+        side, table = case.side, case.rows.names["row"].to_numpy()
+        labels: list[str] = []
+        texts: list[tuple[str, str]] = []
+        rows: list[Sequence[int]] = []
         for name, places in case.rows.by_name.items():
-            # A hidden name is reported as such; what remains is a theorem that passes for another one.
-            statement = None if case.side.split(name) == "test" else case.side.statement(name)
-            if statement is not None:
-                found[f"statement of {name}"] = (statement, table[places].tolist(), "")
-        for number, (text, rows) in enumerate(case.rows.by_statement.items()):
-            found[f"formal text {number}"] = (parse_statement(text), rows, text)
-        case.notes["statements"] = found
+            text = side.statement(name)
+            if text is not None and side.split(name) != "test":
+                labels.append(f"the statement of {name}")
+                texts.append(text)
+                rows.append(table[places])
+        for text, places in case.rows.by_statement.items():
+            labels.append("the formal text")
+            texts.append((text, ""))
+            rows.append(places)
+        case.notes["statements"] = Stated(labels, texts, rows)
     return case.notes["statements"]  # type: ignore[return-value]
 
 
+def _pairs_with_same_constants(case: Case) -> list[tuple[int, int]]:
+    """(training, hidden) places whose statements use the same constants equally often: all that can be equal."""
+    if "statement pairs" not in case.notes:
+        hidden, training = _hidden(case), _training(case)
+        table: dict[int, list[int]] = defaultdict(list)
+        if hidden.texts and training.texts:
+            long_enough = hidden.sketches.sizes >= case.side.settings.statement_tokens
+            for place in np.flatnonzero(long_enough).tolist():
+                table[int(hidden.sketches.constants[place])].append(place)
+            known = np.array(sorted(table), dtype=np.uint64)
+            places = np.flatnonzero(np.isin(training.sketches.constants, known)).tolist()
+        else:
+            places = []
+        case.notes["statement pairs"] = [
+            (place, other) for place in places for other in table[int(training.sketches.constants[place])]
+        ]
+    return case.notes["statement pairs"]  # type: ignore[return-value]
+
+
 def find_same_statements(case: Case) -> dict[int, str]:
-    """Rows whose statement equals a hidden one up to names, order and notation."""
-    hidden: dict[str, dict[str, str]] = defaultdict(dict)
-    for name, statement in case.side.statements.items():
-        if statement.size >= case.side.settings.statement_tokens:
-            hidden[statement.constants()][statement.same_key()] = name
+    """Rows whose statement has the same normal form as a hidden one."""
+    hidden, training = _hidden(case), _training(case)
     found: dict[int, str] = {}
-    for label, (statement, rows, _) in _training_statements(case).items():
-        near = hidden.get(statement.constants())
-        same = near.get(statement.same_key()) if near else None
-        if same is not None:
-            add_evidence(found, rows, f"{label} says the same as {same} (test) up to names, order and notation")
+    for place, other in _pairs_with_same_constants(case):
+        if training.normal(place) == hidden.normal(other):
+            evidence = (
+                f"{training.labels[place]} is that of {hidden.labels[other]} (test) up to bound names and notation"
+            )
+            add_evidence(found, training.rows[place], evidence)
+    return found
+
+
+def find_restatements(case: Case) -> dict[int, str]:
+    """Rows whose statement is a hidden one with its hypotheses reordered or moved, or its sides swapped."""
+    hidden, training = _hidden(case), _training(case)
+    found: dict[int, str] = {}
+    for place, other in _pairs_with_same_constants(case):
+        if training.same_key(place) == hidden.same_key(other) and training.normal(place) != hidden.normal(other):
+            evidence = f"{training.labels[place]} restates {hidden.labels[other]} (test): other order or sides"
+            add_evidence(found, training.rows[place], evidence)
     return found
 
 
 def find_near_statements(case: Case) -> dict[int, str]:
-    """Rows whose statement shares most of its shingles with a hidden one."""
+    """Rows whose statement shares most of its shingles with a hidden one without being equal to it."""
     least, size = case.side.settings.near_statement, case.side.settings.statement_tokens
-    hidden = {name: item for name, item in case.side.statements.items() if item.size >= size}
-    training = {label: item for label, item in _training_statements(case).items() if item[0].size >= size}
-    if not hidden or not training:
+    hidden, training = _hidden(case), _training(case)
+    if not hidden.texts or not training.texts:
         return {}
-    numbers: dict[str, int] = {}
-    known = [item.shingles() for item in hidden.values()]
-    probes = [item[0].shingles() for item in training.values()]
-    left, right = candidates(_sign(known, numbers), _sign(probes, numbers))
-    names, labels = list(hidden), list(training)
+    known_places = np.flatnonzero(hidden.sketches.sizes >= size)
+    probe_places = np.flatnonzero(training.sketches.sizes >= size)
+    if not len(known_places) or not len(probe_places):
+        return {}
+    known, probes = hidden.sketches.take(known_places), training.sketches.take(probe_places)
+    left, right = candidates(
+        signatures(known.shingles, known.offsets), signatures(probes.shingles, probes.offsets), least
+    )
     found: dict[int, str] = {}
-    for probe, place in zip(left.tolist(), right.tolist(), strict=True):
-        one, two = probes[probe], known[place]
-        similarity = len(one & two) / len(one | two)
-        statement, rows, _ = training[labels[probe]]
-        if similarity >= least and statement.same_key() != hidden[names[place]].same_key():
-            add_evidence(found, rows, f"{labels[probe]} resembles {names[place]} (test), similarity {similarity:.2f}")
+    for probe, other in zip(left.tolist(), right.tolist(), strict=True):
+        one, two = probes.of(probe), known.of(other)
+        shared = len(np.intersect1d(one, two, assume_unique=True))
+        similarity = shared / (len(one) + len(two) - shared)
+        if similarity >= least:
+            place, twin = int(probe_places[probe]), int(known_places[other])
+            if training.same_key(place) != hidden.same_key(twin):
+                evidence = (
+                    f"{training.labels[place]} resembles {hidden.labels[twin]} (test), similarity {similarity:.2f}"
+                )
+                add_evidence(found, training.rows[place], evidence)
     return found
-
-
-def _sign(sets: Iterable[set[str]], numbers: dict[str, int]) -> np.ndarray:
-    rows = [sorted(numbers.setdefault(item, len(numbers)) for item in items) for items in sets]
-    offsets = np.zeros(len(rows) + 1, dtype=np.int64)
-    np.cumsum([len(row) for row in rows], out=offsets[1:])
-    flat = np.fromiter((item for row in rows for item in row), dtype=np.uint64, count=int(offsets[-1]))
-    return signatures(mix(flat), offsets)
 
 
 SAME_STATEMENT = Check(
     "same_statement",
     "c",
     "critical",
-    "No training target may state a test theorem again under another name, with renamed variables or other notation.",
+    "No training target may state a test theorem under another name, with renamed variables or other notation.",
     find_same_statements,
+)
+RESTATEMENT = Check(
+    "restatement",
+    "d",
+    "critical",
+    "No training target may state a test theorem with its hypotheses reordered or moved, or its sides swapped.",
+    find_restatements,
 )
 NEAR_STATEMENT = Check(
     "near_statement",
     "d",
     "warning",
-    "A training target whose statement nearly equals a test theorem's deserves a look (neighbours differ in one symbol).",
+    "A target whose statement nearly equals a test theorem's deserves a look (neighbours differ in one symbol).",
     find_near_statements,
 )

@@ -24,7 +24,8 @@ def find_test_targets(case: Case) -> dict[int, str]:
     """Rows that name a benchmark's gold."""
     golds = case.side.golds
     return _by_name(
-        case, lambda name: f"is the gold of {len(golds[name])} test queries, first {golds[name][0]}" if name in golds else ""
+        case,
+        lambda name: f"is the gold of {len(golds[name])} test queries, first {golds[name][0]}" if name in golds else "",
     )
 
 
@@ -38,7 +39,9 @@ def find_validation_targets(case: Case) -> dict[int, str]:
     if case.rows.training_set.role in CHOOSING_ROLES:
         return {}
     side = case.side
-    return _by_name(case, lambda name: "is kept for validation by the manifest" if side.split(name) == "validation" else "")
+    return _by_name(
+        case, lambda name: "is kept for validation by the manifest" if side.split(name) == "validation" else ""
+    )
 
 
 def find_unknown_targets(case: Case) -> dict[int, str]:
@@ -47,12 +50,19 @@ def find_unknown_targets(case: Case) -> dict[int, str]:
     if not side.has_library:
         return {}
     return _by_name(
-        case, lambda name: "" if side.knows(name) or side.why_hidden(name) else "is not in the library, so nobody can clear it"
+        case,
+        lambda name: (
+            "" if side.knows(name) or side.why_hidden(name) else "is not in the library, so nobody can clear it"
+        ),
     )
 
 
 TEST_TARGET = Check(
-    "test_target", "a", "critical", "No test theorem may be named in training data, whatever the role of the name.", find_test_targets
+    "test_target",
+    "a",
+    "critical",
+    "No test theorem may be named in training data, whatever the role of the name.",
+    find_test_targets,
 )
 FAMILY_TARGET = Check(
     "family_target",

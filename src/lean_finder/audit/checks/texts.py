@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from lean_finder.audit.checks.base import Case, Check, add_evidence
-from lean_finder.audit.folding import content, fold_tokens
 from lean_finder.audit.textindex import NEAR, Match, TextIndex, compare_words
 
 #: A description reworded by one word is the same description, if it is long enough to say so.
@@ -13,8 +12,8 @@ _REWORDED_EDITS, _REWORDED_WORDS = 1, 6
 def _matches(case: Case, name: str, index: TextIndex) -> dict[str, Match]:
     """Distinct training text -> its strongest match in an index; computed once a set."""
     if name not in case.notes:
-        texts = list(case.rows.by_text)
-        case.notes[name] = {texts[place]: match for place, match in index.matches(texts).items()}
+        texts = case.rows.texts
+        case.notes[name] = {texts[place]: found for place, found in index.matches(texts, case.rows.folded).items()}
     return case.notes[name]  # type: ignore[return-value]
 
 
@@ -57,17 +56,13 @@ def find_descriptions(case: Case) -> dict[int, str]:
 
 def _is_reworded(case: Case, text: str, match: Match, target: str) -> bool:
     """One content word off, and not simply the target's own text, which may well resemble its neighbour's."""
-    words = content(fold_tokens(text))
+    own = [other for other in case.side.text_of.get(target, ()) if other]
+    folded = case.side.vocabulary.fold([text, *own])
+    words = folded.of(0).tolist()
     if match.edits > _REWORDED_EDITS or len(set(words)) < _REWORDED_WORDS:
         return False
-    own = [compare_words_of(words, other) for other in case.side.text_of.get(target, ()) if other]
-    return max(own, default=0.0) < match.similarity
-
-
-def compare_words_of(words: list[str], text: str) -> float:
-    """Jaccard similarity of content words with a text's."""
-    numbers = {word: place for place, word in enumerate(dict.fromkeys([*words, *content(fold_tokens(text))]))}
-    return compare_words([numbers[word] for word in words], [numbers[word] for word in content(fold_tokens(text))])[0]
+    similarities = [compare_words(words, folded.of(place).tolist())[0] for place in range(1, len(folded))]
+    return max(similarities, default=0.0) < match.similarity
 
 
 QUERY_TEXT = Check(
