@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import logging
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -53,17 +53,25 @@ def lexical_tokens(text: str) -> list[str]:
 class LexicalRetriever(ScoringRetriever):
     """BM25 (Lucene's variant) over one corpus: a retriever of its own in every table."""
 
-    def __init__(self, names: Sequence[str], model: Any, corpus: str) -> None:
+    def __init__(self, names: Sequence[str], model: Any, corpus: str, render_query: Callable[[str], str] = str) -> None:
         self.names = list(names)
         self._model = model
+        self._render_query = render_query
         #: Digest of the corpus that the index was made from.
         self.corpus = corpus
 
     @classmethod
     def build(
-        cls, names: Sequence[str], texts: Sequence[str], *, corpus: str, k1: float = 1.5, b: float = 0.75
+        cls,
+        names: Sequence[str],
+        texts: Sequence[str],
+        *,
+        corpus: str,
+        render_query: Callable[[str], str] = str,
+        k1: float = 1.5,
+        b: float = 0.75,
     ) -> LexicalRetriever:
-        """Index each declaration by its name and its rendered text.
+        """Index each declaration by its name and its rendered text; `render_query` brings queries to the same form.
 
         Raises:
             InputError: no declaration, or another number of texts than of names.
@@ -74,7 +82,7 @@ class LexicalRetriever(ScoringRetriever):
         rows = [lexical_tokens(f"{name} {text}") for name, text in both]
         model = bm25s.BM25(method="lucene", k1=k1, b=b)
         model.index(rows, show_progress=False)
-        return cls(names, model, corpus)
+        return cls(names, model, corpus, render_query)
 
     def save(self, folder: Path) -> None:
         """Write the folder, atomically."""
@@ -85,7 +93,9 @@ class LexicalRetriever(ScoringRetriever):
             write_json(scratch / "meta.json", {"corpus": self.corpus, "tokenizer": TOKENIZER, "size": len(self.names)})
 
     @classmethod
-    def load(cls, folder: Path, *, corpus: str | None = None) -> LexicalRetriever:
+    def load(
+        cls, folder: Path, *, corpus: str | None = None, render_query: Callable[[str], str] = str
+    ) -> LexicalRetriever:
         """Read a saved index; `corpus`, if given, must be its own digest.
 
         Raises:
@@ -104,11 +114,11 @@ class LexicalRetriever(ScoringRetriever):
             raise InputError(folder, f"damaged lexical index: {error}", _FIX) from error
         if len(names) != meta.get("size"):
             raise InputError(folder, f"damaged lexical index: {len(names)} names of {meta.get('size')}", _FIX)
-        return cls(names, model, meta["corpus"])
+        return cls(names, model, meta["corpus"], render_query)
 
     def scores(self, query: str) -> Scores:
         """BM25 scores; 0 for a declaration that shares no token, for all of them if no token is known."""
-        known = self._model.get_tokens_ids(lexical_tokens(clean_query(query)))
+        known = self._model.get_tokens_ids(lexical_tokens(self._render_query(clean_query(query))))
         if not known:
             return np.zeros(len(self.names), dtype=np.float32)
         return self._model.get_scores_from_ids(known).astype(np.float32)[: len(self.names)]

@@ -30,7 +30,7 @@ class ScoringRetriever(ABC):
         answers: list[Answer] = []
         for query in queries:
             scores = self.scores(query)
-            best = _best(scores, min(k, len(scores)))
+            best = best_places(scores, min(k, len(scores)))
             answers.append(Answer(tuple(self.names[at] for at in best), tuple(scores[best].tolist())))
         return answers
 
@@ -55,7 +55,7 @@ def competition_ranks(scores: Scores) -> npt.NDArray[np.int64]:
     return len(scores) - np.searchsorted(ordered, scores, side="left")
 
 
-def _best(scores: Scores, k: int) -> npt.NDArray[np.int64]:
+def best_places(scores: Scores, k: int) -> npt.NDArray[np.int64]:
     """Places of the k highest scores, lower place first among equals, without a full sort."""
     threshold = np.partition(scores, len(scores) - k)[len(scores) - k]
     above = np.flatnonzero(scores > threshold)
