@@ -1,4 +1,7 @@
-"""Guards the shared-prompt log-probabilities against the plain computation. Alone: pytest tests/generation/test_likelihood.py"""
+"""Guards the shared-prompt log-probabilities against the plain computation.
+
+Alone: pytest tests/generation/test_likelihood.py
+"""
 
 from __future__ import annotations
 
@@ -19,7 +22,7 @@ def batch(generator: Generator) -> tuple[torch.Tensor, torch.Tensor, torch.Tenso
     return *left_pad([long, short, long, short], 0), *right_pad(completions, 0)
 
 
-def plain(model: torch.nn.Module, ids: torch.Tensor, mask: torch.Tensor, start: int, temperature: float):  # noqa: ANN201
+def plain(model: torch.nn.Module, ids: torch.Tensor, mask: torch.Tensor, start: int, temperature: float):
     """The whole sequence of every row in one pass, nothing shared."""
     positions = (mask.cumsum(1) - 1).clamp(min=0)
     logits = model(input_ids=ids, attention_mask=mask, position_ids=positions).logits[:, start - 1 : -1] / temperature

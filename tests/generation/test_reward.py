@@ -7,6 +7,7 @@ import pickle
 from collections import defaultdict
 
 import pytest
+from toy_library import OverlapRanker, PrefixJudge
 
 from lean_finder.generation.reward import (
     RankReward,
@@ -17,7 +18,6 @@ from lean_finder.generation.reward import (
     query_reward,
     rank_difficulty,
 )
-from toy_library import OverlapRanker, PrefixJudge
 
 
 @pytest.mark.parametrize(
@@ -82,7 +82,7 @@ def test_completions_are_cleaned_and_counted() -> None:
 SMALL = {"easy_rank": 2, "full_rank": 8, "lost_rank": 19, "length_start": 6, "length_full": 8}
 
 
-def score(queries: list[str], targets: list[str], judge_cost: float = 0.0001, **settings: object):  # noqa: ANN201
+def score(queries: list[str], targets: list[str], judge_cost: float = 0.0001, **settings: object):
     """Run a reward on queries; returns rewards, logged parts, ranker and judge."""
     ranker, judge = OverlapRanker(), PrefixJudge(judge_cost)
     reward = RankReward(ranker, judge, RewardSettings(**SMALL, **settings), end_token_ids=(0,))  # type: ignore[arg-type]
@@ -101,7 +101,7 @@ def score(queries: list[str], targets: list[str], judge_cost: float = 0.0001, **
 def test_product_of_the_parts_of_a_real_ranking() -> None:
     queries = ["continuous", "monotone sum", "measurable"]
     targets = ["Continuous.add", "Continuous.add", "Measurable.comp"]
-    values, parts, ranker, _ = score(queries, targets)
+    values, parts, _, _ = score(queries, targets)
     ranks = OverlapRanker().ranks(queries, targets)
     expected = [rank_difficulty(ranks[0], 2, 8, 19), 0.0, rank_difficulty(ranks[2], 2, 8, 19)]
     assert values == pytest.approx(expected)

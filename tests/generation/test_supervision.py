@@ -1,4 +1,7 @@
-"""Guards the supervised batches, their loss and the fading weight. Alone: pytest tests/generation/test_supervision.py"""
+"""Guards the supervised batches, their loss and the fading weight.
+
+Alone: pytest tests/generation/test_supervision.py
+"""
 
 from __future__ import annotations
 

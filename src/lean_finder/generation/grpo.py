@@ -21,6 +21,8 @@ import numpy as np
 import pandas as pd
 import torch
 from datasets import Dataset
+from peft import PeftModel, set_peft_model_state_dict
+from safetensors.torch import load_file
 from torch.optim.lr_scheduler import LambdaLR
 from tqdm import tqdm
 from transformers import PrinterCallback, ProgressCallback, TrainerCallback
@@ -32,6 +34,7 @@ from lean_finder.generation.collapse import CollapseSettings, CollapseWatch
 from lean_finder.generation.decoding import DecodingSettings, sample_tokens, uniforms
 from lean_finder.generation.likelihood import completion_log_probabilities
 from lean_finder.generation.models import (
+    ADAPTER_WEIGHTS,
     Generator,
     LoraSettings,
     add_adapter,
@@ -46,6 +49,8 @@ from lean_finder.generation.supervision import Schedule, StyleBatches, language_
 from lean_finder.storage import atomic_path, file_digest, write_json
 
 logger = logging.getLogger(__name__)
+# trl prints the whole prompt for every row without a reward; RankReward counts those rows
+logging.getLogger("trl.trainer.grpo_trainer").setLevel(logging.ERROR)
 
 #: What trl logs that depends on the clock (equal runs shall give equal files), or says what another column says.
 _LEFT_OUT = (
@@ -298,16 +303,19 @@ def train_generator(
     generator = load_generator(
         resumed.generator if resumed else start, base, trainable=True, device=device, dtype=settings.dtype
     )
-    if settings.lora is not None and not hasattr(generator.model, "peft_config"):
+    generator.model.config._name_or_path = str(start)  # where trl finds the KL reference of a complete model
+    if settings.lora is not None and not isinstance(generator.model, PeftModel):
         generator = add_adapter(generator, settings.lora, settings.seed)
     history, stopped = _run(
-        generator, base, prompts, style_pairs, reward, settings, log, checkpoints, resumed, fingerprint
+        generator, start, base, prompts, style_pairs, reward, settings, log, checkpoints, resumed, fingerprint
     )
     summary = summarise(history, stopped)
     generator.model.eval()
     with atomic_path(Path(out)) as scratch:
         save_generator(generator, base.name, scratch)
-        pd.DataFrame(history).to_csv(scratch / "curve.csv", index=False, lineterminator="\n")
+        curve = pd.DataFrame(history)
+        curve = curve[["step", *sorted(curve.columns.drop("step"))]]  # a resumed history has its keys in another order
+        curve.to_csv(scratch / "curve.csv", index=False, lineterminator="\n")
         write_json(scratch / "history.json", {"settings": asdict(settings), "steps": history, "summary": summary})
     if checkpoints:
         discard_checkpoints(checkpoints)
@@ -316,6 +324,7 @@ def train_generator(
 
 def _run(
     generator: Generator,
+    start: Path,
     base: Path,
     prompts: pd.DataFrame,
     style_pairs: pd.DataFrame,
@@ -364,10 +373,25 @@ def _run(
             optimizers=(optimizer, schedule),
             callbacks=[recorder],
         )
+        if resumed:
+            _restore_reference(generator, start)
         for callback in (PrinterCallback, ProgressCallback):  # both write to stdout
             trainer.remove_callback(callback)
         trainer.train()
     return recorder.history, recorder.stopped
+
+
+def _restore_reference(generator: Generator, start: Path) -> None:
+    """Put the start's weights into the KL reference, which trl has just copied from the resumed adapter."""
+    model = generator.model
+    if not isinstance(model, PeftModel) or "ref" not in model.peft_config:
+        return
+    if (start / ADAPTER_WEIGHTS).is_file():
+        set_peft_model_state_dict(model, load_file(start / ADAPTER_WEIGHTS), adapter_name="ref")
+        return
+    for name, parameter in model.named_parameters():
+        if ".lora_B.ref." in name:  # the start was the base model itself: an adapter with B = 0
+            parameter.data.zero_()
 
 
 def prompt_order(n_prompts: int, settings: GrpoSettings) -> np.ndarray:

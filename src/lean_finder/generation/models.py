@@ -6,6 +6,7 @@ or a PEFT adapter (`adapter_config.json`, safetensors) that needs the base model
 
 from __future__ import annotations
 
+import struct
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -35,7 +36,8 @@ CHAT_TEMPLATE = (
     "{% endfor %}{% if add_generation_prompt %}{{ '<|im_start|>assistant\\n' }}{% endif %}"
 )
 _TINY_WINDOW, _TINY_BATCH, _TINY_STEPS = 32, 8, 80
-_ADAPTER_FILES = ("adapter_config.json", "adapter_model.safetensors")
+ADAPTER_WEIGHTS = "adapter_model.safetensors"
+_ADAPTER_CONFIG = "adapter_config.json"
 
 
 @dataclass(frozen=True)
@@ -89,7 +91,7 @@ def save_smollm2(gguf: Path, out: Path) -> None:
     try:
         tokenizer = AutoTokenizer.from_pretrained(gguf.parent, gguf_file=gguf.name)
         quantised = AutoModelForCausalLM.from_pretrained(gguf.parent, gguf_file=gguf.name, dtype=torch.float32)
-    except (OSError, ValueError, KeyError, IndexError) as error:
+    except (OSError, ValueError, KeyError, IndexError, struct.error) as error:
         raise InputError(gguf, f"not a complete GGUF model: {error}", "fetch the file again") from error
     config = quantised.config
     del config.quantization_config
@@ -183,9 +185,12 @@ def load_generator(
         InputError: a folder or file is missing or damaged.
     """
     folder, base = Path(folder), Path(base)
-    is_adapter = (folder / _ADAPTER_FILES[0]).is_file()
+    is_adapter = (folder / _ADAPTER_CONFIG).is_file()
     root = base if is_adapter else folder
-    for path in [root / "config.json", *((folder / name for name in _ADAPTER_FILES) if is_adapter else ())]:
+    for path in [
+        root / "config.json",
+        *((folder / name for name in (_ADAPTER_CONFIG, ADAPTER_WEIGHTS)) if is_adapter else ()),
+    ]:
         if not path.is_file():
             raise InputError(path, "no such file: not a generator folder", "run the stage that makes it: dvc repro")
     try:
@@ -227,9 +232,9 @@ def save_generator(generator: Generator, base_name: str, out: Path) -> None:
             # the embedding layers are the base's: peft would ask the model hub whether they changed
             generator.model.save_pretrained(scratch, selected_adapters=["default"], save_embedding_layers=False)
             (scratch / "README.md").unlink(missing_ok=True)
-            written = read_json(scratch / _ADAPTER_FILES[0])
+            written = read_json(scratch / _ADAPTER_CONFIG)
             written["target_modules"] = sorted(written["target_modules"])  # a set: its order changes from run to run
-            write_json(scratch / _ADAPTER_FILES[0], written)
+            write_json(scratch / _ADAPTER_CONFIG, written)
         else:
             generator.model.save_pretrained(scratch)
             generator.tokenizer.save_pretrained(scratch)

@@ -23,21 +23,23 @@ from lean_finder.generation.prompts import name_words
 from lean_finder.records import Declaration, Pair, from_frame, to_frame
 
 _SPOKEN = {
-    "→+*": " ring homomorphism to ", "→ₗ": " linear map to ", "→L": " continuous linear map to ", "≃+*": " ring isomorphic to ",
-    "≃ₗ": " linearly equivalent to ", "≃ₜ": " homeomorphic to ", "≃": " equivalent to ", "≅": " isomorphic to ",
-    "∀": " for all ", "∃!": " there is exactly one ", "∃": " there is ", "∄": " there is no ", "λ": " the function sending ",
-    "↔": " if and only if ", "→": " implies ", "⟶": " morphism to ", "⥤": " functor to ", "⟹": " natural transformation to ",
-    "↦": " maps to ", "⇒": " maps to ", "=>": " maps to ",
-    "∧": " and ", "∨": " or ", "¬": " not ", "≠": " is not equal to ", "≤": " is at most ", "≥": " is at least ",
-    "<": " is less than ", ">": " is greater than ", "≈": " is approximately ", "≡": " is congruent to ", "∣": " divides ",
+    "→+*": " ring homomorphism to ", "→ₗ": " linear map to ", "→L": " continuous linear map to ",
+    "≃+*": " ring isomorphic to ", "≃ₗ": " linearly equivalent to ", "≃ₜ": " homeomorphic to ",
+    "≃": " equivalent to ", "≅": " isomorphic to ", "∀": " for all ", "∃!": " there is exactly one ",
+    "∃": " there is ", "∄": " there is no ", "λ": " the function sending ", "↔": " if and only if ",
+    "→": " implies ", "⟶": " morphism to ", "⥤": " functor to ", "⟹": " natural transformation to ",
+    "↦": " maps to ", "⇒": " maps to ", "=>": " maps to ", "∧": " and ", "∨": " or ", "¬": " not ",
+    "≠": " is not equal to ", "≤": " is at most ", "≥": " is at least ", "<": " is less than ",
+    ">": " is greater than ", "≈": " is approximately ", "≡": " is congruent to ", "∣": " divides ",
     "∤": " does not divide ", "∈": " in ", "∉": " not in ", "⊆": " is a subset of ", "⊂": " is a strict subset of ",
     "∪": " union ", "∩": " intersection ", "⋃": " union over ", "⋂": " intersection over ", "∅": " the empty set ",
-    "ᶜ": " complement ", "⊔": " supremum ", "⊓": " infimum ", "⨆": " supremum over ", "⨅": " infimum over ", "⊤": " top ",
-    "⊥": " bottom ", "∑": " sum over ", "∏": " product over ", "∫": " integral of ", "∘": " composed with ", "⁻¹": " inverse ",
-    "×": " times ", "•": " acting on ", "⊗": " tensor ", "⊕": " direct sum ", "√": " square root of ", "∞": " infinity ",
-    "ℕ": " natural numbers ", "ℤ": " integers ", "ℚ": " rational numbers ", "ℝ": " real numbers ", "ℂ": " complex numbers ",
-    "𝓝": " neighbourhoods of ", "‖": " norm ", "²": " squared ", "+": " plus ", "*": " times ", "^": " to the power ",
-    "-": " minus ", "/": " divided by ", "=": " equals ", "|": " absolute value ",
+    "ᶜ": " complement ", "⊔": " supremum ", "⊓": " infimum ", "⨆": " supremum over ", "⨅": " infimum over ",
+    "⊤": " top ", "⊥": " bottom ", "∑": " sum over ", "∏": " product over ", "∫": " integral of ",
+    "∘": " composed with ", "⁻¹": " inverse ", "×": " times ", "•": " acting on ", "⊗": " tensor ",
+    "⊕": " direct sum ", "√": " square root of ", "∞": " infinity ", "ℕ": " natural numbers ", "ℤ": " integers ",
+    "ℚ": " rational numbers ", "ℝ": " real numbers ", "ℂ": " complex numbers ", "𝓝": " neighbourhoods of ",
+    "‖": " norm ", "²": " squared ", "+": " plus ", "*": " times ", "^": " to the power ", "-": " minus ",
+    "/": " divided by ", "=": " equals ", "|": " absolute value ",
 }  # fmt: skip
 _SYMBOL = re.compile("|".join(re.escape(symbol) for symbol in sorted(_SPOKEN, key=len, reverse=True)))
 _SENTENCE_END = re.compile(r"(?<=[.!?])\s+(?=[A-Z`\"(])")

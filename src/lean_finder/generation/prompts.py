@@ -16,7 +16,7 @@ import numpy as np
 import pandas as pd
 
 from lean_finder.errors import InputError
-from lean_finder.records import StyleQuery
+from lean_finder.records import Declaration, StyleQuery, from_frame
 
 #: Changes with every change of the texts below; stored beside generators and queries.
 PROMPT_VERSION = "1"
@@ -103,15 +103,13 @@ def prompt_frame(
     Returns:
         Columns declaration, style, prompt; the rows in the order of `declarations`.
     """
-    rows = [
-        (
-            row.name,
-            style,
-            query_prompt(row.name, row.signature, row.docstring, row.informal, style, tokenizer, max_prompt_tokens),
+    rows = []
+    for item in from_frame(Declaration, declarations):
+        style = choose_style(item.name, styles, seed)
+        prompt = query_prompt(
+            item.name, item.signature, item.docstring, item.informal, style, tokenizer, max_prompt_tokens
         )
-        for row in declarations[["name", "signature", "docstring", "informal"]].itertuples(index=False, name="Row")
-        for style in [choose_style(row.name, styles, seed)]
-    ]
+        rows.append((item.name, style, prompt))
     return pd.DataFrame(rows, columns=["declaration", "style", "prompt"])
 
 
@@ -123,16 +121,16 @@ def style_pair_frame(
     Raises:
         InputError: a query's declaration is not in the corpus.
     """
-    by_name = declarations.set_index("name")
+    by_name = {item.name: item for item in from_frame(Declaration, declarations)}
     rows = []
     for pair in pairs:
-        if pair.declaration not in by_name.index:
+        item = by_name.get(pair.declaration)
+        if item is None:
             raise InputError(
                 "style queries", f"{pair.declaration!r} is not in the corpus", "correct or remove the query"
             )
-        row = by_name.loc[pair.declaration]
         prompt = query_prompt(
-            pair.declaration, row.signature, row.docstring, row.informal, pair.style, tokenizer, max_prompt_tokens
+            item.name, item.signature, item.docstring, item.informal, pair.style, tokenizer, max_prompt_tokens
         )
         rows.append((pair.declaration, pair.style, prompt, pair.query))
     return pd.DataFrame(rows, columns=["declaration", "style", "prompt", "query"])

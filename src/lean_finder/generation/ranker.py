@@ -1,38 +1,31 @@
-"""Ranks of targets by a retriever: an encoder and its exact index over the whole corpus."""
+"""Ranks of targets by a retriever over the whole corpus, as the reward and the sampling want them."""
 
 from __future__ import annotations
 
-from pathlib import Path
-
-from lean_finder.retrieval.encoder import Encoder
-from lean_finder.retrieval.index import DenseIndex
+from lean_finder.errors import InputError
+from lean_finder.retrieval.retriever import Retriever
 
 
 class IndexRanker:
-    """`reward.Ranker` over an encoder and a dense index of the same retriever.
+    """`reward.Ranker` over any retriever with exact gold ranks.
 
     Args:
-        encoder: encodes queries.
-        index: holds every document of the corpus.
+        retriever: encoder and index of the previous round.
         cost: rough seconds per query.
     """
 
-    def __init__(self, encoder: Encoder, index: DenseIndex, cost: float = 0.01) -> None:
-        self._encoder = encoder
-        self._index = index
+    def __init__(self, retriever: Retriever, cost: float = 0.01) -> None:
+        self._retriever = retriever
         self.cost = cost
 
-    @classmethod
-    def load(cls, retriever: Path, index: Path) -> IndexRanker:
-        """Load the retriever's folder and its index's folder.
+    def ranks(self, queries: list[str], targets: list[str]) -> list[int]:
+        """See `reward.Ranker.ranks`.
 
         Raises:
-            InputError: a folder is missing or damaged, or the index belongs to another retriever.
+            InputError: a target is not in the retriever's corpus.
         """
-        return cls(Encoder.load(retriever), DenseIndex.load(index))
-
-    def ranks(self, queries: list[str], targets: list[str]) -> list[int]:
-        """See `reward.Ranker.ranks`."""
-        if not queries:
-            return []
-        return [int(rank) for rank in self._index.ranks(self._encoder.encode_queries(queries), targets)]
+        ranks = self._retriever.gold_ranks(queries, targets) if queries else []
+        for rank, target in zip(ranks, targets, strict=True):
+            if rank is None:
+                raise InputError(target, "is not in the retriever's index", "build the index again: dvc repro index")
+        return [int(rank) for rank in ranks if rank is not None]

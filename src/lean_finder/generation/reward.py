@@ -224,7 +224,7 @@ def reward_parts(queries: Sequence[str], scored: Sequence[ScoredQuery], settings
         parts[f"ranks/{band}"] = sum(low <= rank <= high for rank in ranks)
     difficulty = [rank_difficulty(r, settings.easy_rank, settings.full_rank, settings.lost_rank) for r in ranks]
     penalty = [length_penalty(length, settings.length_start, settings.length_full) for length in lengths]
-    means = {
+    means: dict[str, Sequence[float]] = {
         "part/consistency": judged,
         "part/difficulty": difficulty,
         "part/length": lengths,

@@ -162,6 +162,7 @@ def filter_samples(
     seen: set[tuple[str, str]] = set()
     kept_of: dict[str, int] = {}
     reasons = []
+    row: Any
     for row in samples.itertuples(index=False, name="Sample"):
         key = (row.declaration, row.query.casefold())
         reason = _drop_reason(row, key in seen, settings)

@@ -94,7 +94,10 @@ def supervised_start(base: Path, pairs: pd.DataFrame, settings: SftSettings, out
         loss = language_model_loss(generator.model, batches.batch(step, device))
         loss.backward()
         norm = torch.nn.utils.clip_grad_norm_(parameters, settings.max_grad_norm)
-        log({"loss": loss.item(), "grad_norm": norm.item(), "learning_rate": scheduler.get_last_lr()[0]}, step + 1)
+        log(
+            {"loss": loss.item(), "grad_norm": norm.item(), "learning_rate": float(scheduler.get_last_lr()[0])},
+            step + 1,
+        )
         optimizer.step()
         scheduler.step()
         optimizer.zero_grad(set_to_none=True)
