@@ -89,7 +89,8 @@ class Gathering:
         elif text in self.facts:
             self.leave_out(where, "declared twice, the first was kept", text)
         else:
-            fact.declaration = replace(fact.declaration, name=text)
+            if fact.declaration.name != text:
+                fact.declaration = replace(fact.declaration, name=text)
             fact.where = where
             self.facts[text] = fact
 

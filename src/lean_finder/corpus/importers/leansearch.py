@@ -6,14 +6,14 @@ without notation; FrenzyMath has `docstring`, and its `type` reads as Lean print
 
 from __future__ import annotations
 
-from dataclasses import replace
 from pathlib import Path
 
-from lean_finder.corpus.importers.contract import Fact, Gathering, Imported, blank, informal_text, one_line
+from lean_finder.corpus.importers.contract import Fact, Gathering, Imported, informal_text, one_line
 from lean_finder.corpus.importers.kinds import KINDS, settle_kinds
 from lean_finder.corpus.importers.reading import Row, iter_jsonl
 from lean_finder.corpus.importers.signatures import binders_beyond, signature_of_type
 from lean_finder.errors import InputError
+from lean_finder.records import Declaration
 
 LSV2_KEYS = ("name", "module_name", "kind", "type", "signature", "informal_name", "informal_description")
 FRENZYMATH_KEYS = (*LSV2_KEYS, "docstring")
@@ -54,8 +54,11 @@ def _fact(row: Row, kind: str) -> Fact:
     """The signature as written, with the binders that only the elaborated type shows as its variables."""
     type_ = one_line(row.text("type", ""))
     written = one_line(row.text("signature", ""))
-    declaration = replace(
-        blank(kind, ".".join(str(part) for part in row.items("module_name", []))),
+    declaration = Declaration(
+        name=row.dotted("name"),
+        kind=kind,
+        module=row.dotted("module_name"),
+        line=0,
         signature=written or signature_of_type(type_),
         variables=binders_beyond(type_, written) if written else "",
         docstring=row.text("docstring", "").strip(),

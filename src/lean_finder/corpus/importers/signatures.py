@@ -8,6 +8,7 @@ from lean_finder.corpus.importers.contract import one_line
 
 _CLOSING = {"(": ")", "{": "}", "[": "]", "⦃": "⦄", "⟨": "⟩"}
 _OPENING = {closing: opening for opening, closing in _CLOSING.items()}
+_BRACKETS = re.compile(r"[(){}\[\]⦃⦄⟨⟩]")
 _BINDERS = "({[⦃"
 _INSTANCE_NAME = re.compile(r"[^\s:\[\]]+ : ")
 
@@ -15,15 +16,14 @@ _INSTANCE_NAME = re.compile(r"[^\s:\[\]]+ : ")
 def group_end(text: str, start: int) -> int:
     """Index behind the bracket group that starts at `start`, -1 if it never closes."""
     open_: list[str] = []
-    for index in range(start, len(text)):
-        char = text[index]
+    for found in _BRACKETS.finditer(text, start):
+        char = found.group()
         if char in _CLOSING:
             open_.append(char)
-        elif char in _OPENING:
-            if not open_ or open_.pop() != _OPENING[char]:
-                return -1
-            if not open_:
-                return index + 1
+        elif not open_ or open_.pop() != _OPENING[char]:
+            return -1
+        elif not open_:
+            return found.end()
     return -1
 
 
