@@ -97,8 +97,8 @@ def score(
 
     Returns:
         `row_set`, `queries` (all), `scored`, `failed`, `declarations`, `families`, `missing_golds` (declarations,
-        queries, names), `ceiling` (the highest value a perfect retriever could reach: share of scored queries whose gold
-        is in the corpus), `strict` and `family` (metric → value, low, high; missing golds count 0), `found`
+        queries, names), `ceiling` (the highest value a perfect retriever could reach: share of scored queries whose
+        gold is in the corpus), `strict` and `family` (metric → value, low, high; missing golds count 0), `found`
         (the strict metrics over queries whose gold is in the corpus), and `slices`: dimension → slice →
         {`queries`, `declarations`, `strict`, `family`}.
 
