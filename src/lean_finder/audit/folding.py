@@ -17,10 +17,19 @@ from numpy.typing import NDArray
 from lean_finder.corpus.symbols import written_form
 
 #: Letters of other alphabets that a reader takes for Latin ones.
-_CYRILLIC = dict(zip("авсеһіјкмнорѕтухԁԛԝАВСЕНІЈКМОРЅТУХ", "abcehijkmhopstyxdqwABCEHIJKMOPSTYX", strict=True))
+_CYRILLIC = str.maketrans(
+    dict(zip("авсеһіјкмнорѕтухԁԛԝАВСЕНІЈКМОРЅТУХ", "abcehijkmhopstyxdqwABCEHIJKMOPSTYX", strict=True))
+)
 _GREEK = dict(zip("αεικνορτυχγηωβΑΒΕΖΗΙΚΜΝΟΡΤΥΧ", "aeikvoptuxynwbABEZHIKMNOPTYX", strict=True))
 
-_MARKS = ("Cf", "Mn", "Me")  # invisible characters; accents, once they are taken off their letters
+_MIXED = re.compile(r"[A-Za-z][Α-ω]|[Α-ω][A-Za-z]")
+_INVISIBLE = {
+    code: None
+    for code in (*range(0x3000), *range(0xFE00, 0x10000), *range(0xE0000, 0xE0080))
+    if unicodedata.category(chr(code)) == "Cf"
+}
+#: Marks that stand apart once a letter is decomposed.
+_ACCENTS = ("Mn", "Me")
 _LETTERS = re.compile(r"[^\W\d_]+")
 _CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 _TOKEN = re.compile(r"[^\W\d_]+|\d+|[+*/^|<>=-]")
@@ -132,8 +141,7 @@ def words_of_name(name: str) -> list[str]:
 def clean_name(name: str) -> str:
     """A name without what surrounds it in text: space, invisible characters, quotes, `_root_.`, `@`."""
     if not name.isascii():
-        name = "".join(char for char in unicodedata.normalize("NFC", name) if unicodedata.category(char) != "Cf")
-        name = name.replace("«", "").replace("»", "")
+        name = unicodedata.normalize("NFC", name.translate(_INVISIBLE)).replace("«", "").replace("»", "")
     return name.strip("`'\" \t\r\n\u00a0").removeprefix("@").removeprefix("_root_.")
 
 
@@ -150,12 +158,11 @@ def _plain(text: str) -> str:
     """LaTeX, Unicode and ASCII mathematics in one written form, invisible and look-alike characters resolved."""
     if text.isascii():
         return written_form(text)
-    text = _unmix("".join(char for char in text if char.isascii() or unicodedata.category(char) != "Cf"))
-    text = written_form(text)
+    text = written_form(_unmix(text.translate(_INVISIBLE)))
     if text.isascii():
         return text
     decomposed = unicodedata.normalize("NFKD", text)
-    return "".join(char for char in decomposed if char.isascii() or unicodedata.category(char) not in _MARKS)
+    return "".join(char for char in decomposed if char.isascii() or unicodedata.category(char) not in _ACCENTS)
 
 
 def _unmix(text: str) -> str:
@@ -164,8 +171,8 @@ def _unmix(text: str) -> str:
     Cyrillic ones always (no mathematics here uses them); Greek ones only inside a word that also has Latin letters,
     since a word of Greek alone is mathematics.
     """
-    text = "".join(_CYRILLIC.get(char, char) for char in text)
-    return _LETTERS.sub(lambda match: _latin(match[0]), text)
+    text = text.translate(_CYRILLIC)
+    return _LETTERS.sub(lambda match: _latin(match[0]), text) if _MIXED.search(text) else text
 
 
 def _latin(word: str) -> str:

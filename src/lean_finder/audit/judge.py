@@ -73,18 +73,22 @@ class Judge:
 
 
 def evidence_frame(
-    queries: Sequence[str], declarations: Sequence[str], evidence: Mapping[str, Mapping[int, str]]
+    numbers: Sequence[int],
+    queries: Sequence[str],
+    declarations: Sequence[str],
+    evidence: Mapping[str, Mapping[int, str]],
 ) -> pd.DataFrame:
     """What the judge looks at: the set as a whole (row 0), then every row, one column of evidence per check.
 
     Args:
+        numbers: what each row is called, from 1.
         queries: text of each row, as shown.
         declarations: declaration of each row, as shown.
-        evidence: check name -> row counted from 0 (or `WHOLE_SET`) -> evidence.
+        evidence: check name -> place of the row from 0 (or `WHOLE_SET`) -> evidence.
     """
     size = len(queries)
     table: dict[str, Any] = {
-        "row": range(size + 1),
+        "row": [0, *numbers],
         "query": ["(the whole set)", *queries],
         "declaration": ["", *declarations],
     }

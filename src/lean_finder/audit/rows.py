@@ -16,7 +16,7 @@ from lean_finder.errors import InputError
 
 
 class Rows:
-    """The rows of one set, counted from 0.
+    """The rows of one set, by place from 0; `numbers` says what a reader calls them.
 
     Args:
         training_set: the set.
@@ -33,6 +33,14 @@ class Rows:
 
     def __len__(self) -> int:
         return len(self.frame)
+
+    @cached_property
+    def numbers(self) -> list[int]:
+        """What each row is called in a finding: its index in the frame plus 1 (the line of its file), or its place."""
+        index = self.training_set.frame.index
+        if pd.api.types.is_integer_dtype(index.dtype) and index.is_unique:
+            return [int(place) + 1 for place in index]
+        return list(range(1, len(self) + 1))
 
     @cached_property
     def names(self) -> pd.DataFrame:
@@ -84,7 +92,7 @@ class Rows:
         if "query" in self.frame:
             table = dict(zip(self.texts, self.folded.keys, strict=True))
             for row, text in self._cells("query"):
-                keys[row] = table[text]
+                keys[row] = keys[row] or table[text]
         return keys
 
     @cached_property
@@ -116,15 +124,14 @@ class Rows:
 
     def _cells(self, column: str) -> Iterator[tuple[int, str]]:
         for row, cell in enumerate(self.frame[column].tolist()):
-            if isinstance(cell, str):
-                if cell:
-                    yield row, cell
-            elif not is_missing(cell):
-                raise self._wrong_type(column, row, cell)
+            for text in [cell] if isinstance(cell, str) else self._list(cell, column, row):
+                if text:
+                    yield row, text
 
     def _wrong_type(self, column: str, row: int, cell: Any) -> InputError:
         return InputError(
-            f"{self.training_set.path} row {row + 1}", f"column {column!r} holds {type(cell).__name__}, not text"
+            f"{self.training_set.path} row {self.numbers[row]}",
+            f"column {column!r} holds {type(cell).__name__}, not text",
         )
 
 

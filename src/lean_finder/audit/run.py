@@ -97,20 +97,20 @@ def run_audit(inputs: AuditInputs, encode: Encode | None = None, without: frozen
         case = Case(rows, side, inputs, every, shared)
         _log.info("auditing %s (%d rows)", name, len(rows))
         evidence = {check.name: check.find(case) for check in chosen}
-        frame = evidence_frame(_shown(rows, "query"), _shown(rows, "declaration"), evidence)
+        frame = evidence_frame(rows.numbers, _shown(rows, "query"), _shown(rows, "declaration"), evidence)
         tables.append(_table(rows, chosen, frame, judge.verdict(name, frame, chosen), report))
         report._judged.append((name, frame, chosen))
     report.findings = pd.concat(tables, ignore_index=True)
     return report
 
 
-def write_reports(report: AuditReport, json_path: Path, docs_dir: Path | None = None) -> None:
-    """Write the JSON and, if asked for, the Data Docs (HTML); each is whole or absent.
+def write_reports(report: AuditReport, json_path: Path | None, docs_dir: Path | None = None) -> None:
+    """Write the JSON and the Data Docs (HTML); each is whole or absent.
 
     Args:
         report: of `run_audit`.
-        json_path: where the deterministic JSON goes.
-        docs_dir: folder of the HTML pages; it is replaced.
+        json_path: where the deterministic JSON goes; None = nowhere.
+        docs_dir: folder of the HTML pages, which is replaced; None = nowhere.
     """
     if docs_dir is not None:
         with tempfile.TemporaryDirectory() as folder:
@@ -119,7 +119,8 @@ def write_reports(report: AuditReport, json_path: Path, docs_dir: Path | None = 
                 judge.verdict(name, frame, checks)
             with atomic_path(docs_dir) as scratch:
                 shutil.copytree(folder, scratch)
-    write_json(json_path, report.to_dict())
+    if json_path is not None:
+        write_json(json_path, report.to_dict())
 
 
 def _table(
@@ -131,7 +132,8 @@ def _table(
 ) -> pd.DataFrame:
     training_set = rows.training_set
     report.sets[training_set.name] = {"role": training_set.role, "path": training_set.path, "rows": len(rows)}
-    queries, declarations = frame["query"], frame["declaration"]
+    shown = frame.set_index("row")
+    queries, declarations = shown["query"], shown["declaration"]
     found: list[tuple[Any, ...]] = []
     for check in checks:
         about = {"kind": check.kind, "severity": check.severity, "description": check.description}

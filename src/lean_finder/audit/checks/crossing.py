@@ -15,7 +15,7 @@ def _split_table(case: Case) -> dict[str, dict[str, str]]:
             for row, (key, target) in enumerate(zip(rows.query_keys, rows.targets, strict=True)):
                 split = case.side.split(target) if key and target else ""
                 if split:
-                    table[key].setdefault(split, f"{rows.training_set.name} row {row + 1} ({target})")
+                    table[key].setdefault(split, f"{rows.training_set.name} row {rows.numbers[row]} ({target})")
         case.shared["splits"] = {key: places for key, places in table.items() if len(places) > 1}
     return case.shared["splits"]  # type: ignore[return-value]
 

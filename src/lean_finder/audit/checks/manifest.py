@@ -23,7 +23,7 @@ def find_manifest_errors(case: Case) -> dict[int, str]:
             )
             continue
         if name in seen:
-            add_evidence(found, [row], f"{name} already stands in row {seen[name] + 1}")
+            add_evidence(found, [row], f"{name} already stands in row {case.rows.numbers[seen[name]]}")
         seen.setdefault(name, row)
         if len(splits[str(family)]) > 1:
             add_evidence(found, [row], f"family {family} is split over {', '.join(sorted(splits[str(family)]))}")

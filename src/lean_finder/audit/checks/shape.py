@@ -42,7 +42,7 @@ def find_duplicates(case: Case) -> dict[int, str]:
     first = pairs.reset_index().groupby(list(pairs.columns), sort=False)["index"].transform("first").to_numpy()
     doubled = first != pairs.index.to_numpy()
     return {
-        int(row): f"the same query and declaration as row {int(earlier) + 1}"
+        int(row): f"the same query and declaration as row {case.rows.numbers[int(earlier)]}"
         for row, earlier in zip(pairs.index[doubled], first[doubled], strict=True)
     }
 
