@@ -66,3 +66,23 @@ def test_single_token_completions(tiny_base: Path) -> None:
     one, _ = completion_log_probabilities(generator.model, prompt_ids, prompt_mask, ids[:, :1], mask[:, :1])
     many, _ = completion_log_probabilities(generator.model, prompt_ids, prompt_mask, ids, mask)
     assert torch.allclose(one[:, 0], many[:, 0], atol=1e-5)
+
+
+def test_prompt_gradients_may_be_cut_without_changing_values(tiny_base: Path) -> None:
+    generator = add_adapter(load_generator(tiny_base, tiny_base), LoraSettings(rank=4), seed=1)
+    prompt_ids, prompt_mask, ids, mask = batch(generator)
+    results = {}
+    for kept in (True, False):
+        generator.model.zero_grad()
+        values, _ = completion_log_probabilities(
+            generator.model, prompt_ids, prompt_mask, ids, mask, prompt_gradients=kept
+        )
+        (values * mask).sum().backward()
+        named = generator.model.named_parameters()
+        results[kept] = values.detach(), {name: p.grad.clone() for name, p in named if p.grad is not None}
+    assert torch.equal(results[True][0], results[False][0])
+    whole, cut = results[True][1], results[False][1]
+    differs = {name for name in whole if not torch.allclose(whole[name], cut[name], atol=1e-5)}
+    assert any("k_proj.lora_B" in name for name in differs)
+    top_query = next(name for name in whole if "layers.1" in name and "q_proj.lora_B" in name)
+    assert top_query not in differs  # the queries asked by the completion itself lose nothing

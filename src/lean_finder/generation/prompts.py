@@ -20,7 +20,7 @@ from lean_finder.records import Declaration, StyleQuery, from_frame
 
 #: Changes with every change of the texts below; stored beside generators and queries.
 PROMPT_VERSION = "1"
-_SYSTEM = "Write a short search query for this Lean result."
+_SYSTEM = "Short Lean search query, {style}."
 _DESCRIPTION_SHARE = 0.6  # of the tokens left for the declaration; the signature gets the rest
 
 
@@ -42,12 +42,15 @@ def query_prompt(
     budget = max_prompt_tokens - _count(tokenizer, _render(tokenizer, "", "", style))
     if budget < 2:
         raise InputError("generator.max_prompt_tokens", f"{max_prompt_tokens} leaves no room", "raise it to 64 or more")
-    signature_length = _count(tokenizer, signature)
-    description_length = min(
-        _count(tokenizer, description), max(int(budget * _DESCRIPTION_SHARE), budget - signature_length)
-    )
-    description = truncate(description, description_length, tokenizer)
-    return _render(tokenizer, description, truncate(signature, budget - description_length, tokenizer), style)
+    for left in range(budget, 0, -1):  # pieces cut one by one may take a token more once they are joined
+        signature_length = _count(tokenizer, signature)
+        most = max(int(left * _DESCRIPTION_SHARE), left - signature_length)
+        told = truncate(description, most, tokenizer)
+        shown = truncate(signature, left - _count(tokenizer, told), tokenizer)
+        prompt = _render(tokenizer, told, shown, style)
+        if _count(tokenizer, prompt) <= max_prompt_tokens:
+            return prompt
+    return _render(tokenizer, "", "", style)
 
 
 def name_words(name: str) -> str:
@@ -138,8 +141,8 @@ def style_pair_frame(
 
 def _render(tokenizer: Any, description: str, signature: str, style: str) -> str:
     messages = [
-        {"role": "system", "content": _SYSTEM},
-        {"role": "user", "content": f"{description}\n{signature}\nStyle: {style.replace('_', ' ')}"},
+        {"role": "system", "content": _SYSTEM.format(style=style.replace("_", " "))},
+        {"role": "user", "content": f"{description}\n{signature}"},
     ]
     # enable_thinking: Qwen3's template opens a chain of thought unless told otherwise; other templates ignore it.
     return str(

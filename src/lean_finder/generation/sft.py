@@ -36,6 +36,7 @@ class SftSettings:
         weight_decay: of AdamW.
         max_grad_norm: gradients are scaled down to this norm.
         max_query_tokens: longer queries are cut, end token included.
+        prompt_gradients: see `likelihood.completion_log_probabilities`; off halves the time on a CPU.
         lora: the adapter; None trains all weights.
         device: as torch names it, or "auto".
         dtype: of the weights, as torch names it.
@@ -49,6 +50,7 @@ class SftSettings:
     weight_decay: float = 0.0
     max_grad_norm: float = 1.0
     max_query_tokens: int = 50
+    prompt_gradients: bool = True
     lora: LoraSettings | None = field(default_factory=LoraSettings)
     device: str = "auto"
     dtype: str = "float32"
@@ -91,7 +93,7 @@ def supervised_start(base: Path, pairs: pd.DataFrame, settings: SftSettings, out
     scheduler = LambdaLR(optimizer, lambda step: learning_rate_share(step, settings.steps, settings.warmup_share))
     losses: list[float] = []
     for step in tqdm(range(settings.steps), desc="supervised start", unit="step"):
-        loss = language_model_loss(generator.model, batches.batch(step, device))
+        loss = language_model_loss(generator.model, batches.batch(step, device), settings.prompt_gradients)
         loss.backward()
         norm = torch.nn.utils.clip_grad_norm_(parameters, settings.max_grad_norm)
         log(

@@ -97,10 +97,15 @@ class StyleBatches:
         return StyleBatch(prompt_ids, prompt_mask, query_ids, query_mask)
 
 
-def language_model_loss(model: Any, batch: StyleBatch) -> torch.Tensor:
+def language_model_loss(model: Any, batch: StyleBatch, prompt_gradients: bool = True) -> torch.Tensor:
     """Mean negative log-likelihood, in nats per token, of the query tokens (end token included); scalar."""
     log_probabilities, _ = completion_log_probabilities(
-        model, batch.prompt_ids, batch.prompt_mask, batch.query_ids, batch.query_mask
+        model,
+        batch.prompt_ids,
+        batch.prompt_mask,
+        batch.query_ids,
+        batch.query_mask,
+        prompt_gradients=prompt_gradients,
     )
     return -(log_probabilities * batch.query_mask).sum() / batch.query_mask.sum()
 
