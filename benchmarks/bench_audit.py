@@ -21,7 +21,7 @@ import pandas as pd
 
 from lean_finder.audit.inputs import AuditInputs, TrainingSet
 from lean_finder.audit.run import run_audit
-from lean_finder.records import BenchmarkQuery, Declaration, SplitRow, columns
+from lean_finder.records import BenchmarkQuery, Declaration, columns
 
 _SYMBOLS = ["≤", "<", "=", "∣", "⊆", "∈", "≃", "↔"]
 _OPERATIONS = ["+", "*", "⊔", "⊓", "∪", "∩", "-", "∘"]
@@ -44,7 +44,7 @@ def make_inputs(pairs: int, declarations: int, queries: int, seed: int = 0) -> A
         return [text + formulas[place % 4] for place, text in enumerate(plain)]
 
     names = [f"Area{place % 97}.concept{place % 1013}.fact_{place}" for place in range(declarations)]
-    library = pd.DataFrame({name: "" for name in columns(Declaration)}, index=range(declarations))
+    library = pd.DataFrame(dict.fromkeys(columns(Declaration), ""), index=range(declarations))
     library["name"], library["kind"] = names, "theorem"
     library["signature"] = [_statement(rng, words) for _ in range(declarations)]
     library["docstring"] = texts(declarations, 8, 25)
@@ -52,7 +52,7 @@ def make_inputs(pairs: int, declarations: int, queries: int, seed: int = 0) -> A
     manifest = pd.DataFrame({"declaration": names, "family": names, "split": "train", "reason": "rest"})
     manifest.loc[: test - 1, "split"] = "test"
     joins = pd.DataFrame({"left": [], "right": [], "reason": []}, dtype=object)
-    benchmark = pd.DataFrame({name: "" for name in columns(BenchmarkQuery)}, index=range(queries))
+    benchmark = pd.DataFrame(dict.fromkeys(columns(BenchmarkQuery), ""), index=range(queries))
     benchmark["query_id"] = [f"B{place}/natural" for place in range(queries)]
     benchmark["query"], benchmark["gold"] = texts(queries, 4, 16), [names[place % test] for place in range(queries)]
     frame = pd.DataFrame(

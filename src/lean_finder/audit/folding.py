@@ -38,11 +38,10 @@ _PLAIN = re.compile(r"[A-Za-z0-9 .,;:'()`_]*\Z")
 _NAME_KEY = re.compile(r"[^a-z0-9']")
 
 #: Words that a rewording adds or drops without changing the mathematics.
-STOPWORDS = frozenset(
-    """a an the of in on at by to for from with and is are be been being was were it its this that these those there
-    which who whose as we let then such so has have do does can may must i you please find show me lemma theorem
-    lean mathlib""".split()
-)
+_STOPWORD_TEXT = """a an the of in on at by to for from with and is are be been being was were it its this that these
+those there which who whose as we let then such so has have do does can may must i you please find show me lemma theorem
+lean mathlib"""
+STOPWORDS = frozenset(re.findall(r"\w+", _STOPWORD_TEXT))
 
 
 def fold_tokens(text: str) -> list[str]:

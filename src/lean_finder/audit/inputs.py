@@ -95,7 +95,7 @@ class AuditSettings:
         contained_words: fewest content words that a test text must have before being found inside a longer
             training text counts as critical; below it, ordinary mathematics coincides ("inner product space").
         truncated_share: fewest share of a test text's words that a cut-off copy must keep to count as critical.
-        near_similarity: Jaccard similarity of word sets and of character shingles above which two texts are reported as near.
+        near_similarity: Jaccard similarity of content-word sets from which on two texts are reported as near.
         near_statement: Jaccard similarity of statement shingles above which two statements are reported as near.
         statement_tokens: fewest tokens of a statement that identify it; shorter ones ("IsOpen s") coincide.
         unknown_target: severity of a target that the library does not have.

@@ -45,7 +45,7 @@ class Judge:
             checks: the checks whose columns the frame has.
 
         Returns:
-            Check name -> (row, evidence) of everything that it holds against the set; rows counted from 1, 0 is the set.
+            Check name -> (row, evidence) of all that it holds against the set; row 0 is the set as a whole.
 
         Raises:
             RuntimeError: an expectation could not be evaluated; nothing was decided.

@@ -42,7 +42,7 @@ def own_inputs(root: Path, settings: AuditSettings) -> AuditInputs:
         joins=read_table(root / _CORPUS / "joins.parquet", JOIN_COLUMNS),
         declarations=read_table(root / _CORPUS / "declarations.parquet", columns(Declaration)),
         benchmark=pd.concat([read_benchmark(path) for path in files], ignore_index=True),
-        real_lengths=pd.DataFrame({"words": style.frame["query"].str.split().str.len()}),
+        real_lengths=pd.DataFrame({"words": [len(str(query).split()) for query in style.frame["query"]]}),
         settings=settings,
     )
 

@@ -125,7 +125,7 @@ def read_benchmark(path: Path, mapping: Mapping[str, str] | None = None) -> pd.D
     names = columns(BenchmarkQuery)
     ids = frame.get("query_id", frame.get("id"))
     labels = [f"row {number + 1}" for number in frame.index] if ids is None else ids.astype(str).tolist()
-    out = pd.DataFrame({name: frame[name] if name in frame else "" for name in names})
+    out = pd.DataFrame({name: frame.get(name, "") for name in names}, index=frame.index)
     out["query_id"] = labels
     # One query may have several golds.
     out = out.explode("gold", ignore_index=True)

@@ -57,6 +57,15 @@ class Rows:
         return {str(name): np.asarray(places) for name, places in groups.items()}
 
     @cached_property
+    def by_query(self) -> dict[str, list[int]]:
+        """Distinct query -> rows that ask it."""
+        found: dict[str, list[int]] = {}
+        if "query" in self.frame:
+            for row, text in self._cells("query"):
+                found.setdefault(text, []).append(row)
+        return found
+
+    @cached_property
     def by_text(self) -> dict[str, list[int]]:
         """Distinct text -> rows that carry it in any text column."""
         found: dict[str, list[int]] = {}

@@ -5,17 +5,17 @@ from __future__ import annotations
 import logging
 import shutil
 import tempfile
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pandas as pd
 
 from lean_finder.audit.checks.base import Case, Check
 from lean_finder.audit.checks.catalogue import all_checks
 from lean_finder.audit.checks.manifest import MANIFEST
+from lean_finder.audit.checks.meaning import Encode, MeaningCost, meaning_check
 from lean_finder.audit.inputs import AuditInputs, TrainingSet
 from lean_finder.audit.judge import Judge, evidence_frame
 from lean_finder.audit.rows import Rows
@@ -28,8 +28,6 @@ FINDING_COLUMNS = ("check", "severity", "set", "path", "row", "query", "declarat
 #: Findings of one check in one set that the JSON spells out; the count is always complete.
 LISTED = 50
 
-Encode = Callable[[list[str]], np.ndarray]
-
 
 @dataclass
 class AuditReport:
@@ -41,6 +39,7 @@ class AuditReport:
         checks: check -> kind, severity, description.
         sets: set -> role, path, rows.
         not_checked: what this audit could not look at, each with the reason.
+        meaning: set -> threshold, false-alarm rate and cost of the check of meaning, where it ran.
     """
 
     findings: pd.DataFrame
@@ -48,6 +47,7 @@ class AuditReport:
     checks: dict[str, dict[str, str]]
     sets: dict[str, dict[str, Any]]
     not_checked: list[str]
+    meaning: dict[str, MeaningCost] = field(default_factory=dict)
     _judged: list[tuple[str, pd.DataFrame, Sequence[Check]]] = field(default_factory=list, repr=False)
 
     @property
@@ -56,7 +56,7 @@ class AuditReport:
         return not (self.findings["severity"] == "critical").any()
 
     def to_dict(self) -> dict[str, Any]:
-        """JSON-safe, the same for the same inputs: no times, no machine paths; at most `LISTED` rows a check and set."""
+        """JSON-safe, the same for the same inputs: no times, no machine paths, `LISTED` rows a check and set."""
         listed = self.findings.groupby(["check", "set"], sort=False).head(LISTED)
         return {
             "passed": self.passed,
@@ -65,6 +65,7 @@ class AuditReport:
             "checks": {name: {**about, "findings": self.counts[name]} for name, about in self.checks.items()},
             "sets": self.sets,
             "not_checked": self.not_checked,
+            "meaning": {name: asdict(cost) for name, cost in self.meaning.items()},
             "findings": listed.to_dict(orient="records"),
             "findings_listed_per_check_and_set": LISTED,
         }
@@ -84,7 +85,8 @@ def run_audit(inputs: AuditInputs, encode: Encode | None = None, without: frozen
     """
     side = TestSide(inputs)
     every = [Rows(item, side) for item in inputs.sets]
-    checks = [check for check in all_checks(inputs.settings) if check.name not in without]
+    meaning = [] if encode is None else [meaning_check(encode)]
+    checks = [check for check in (*all_checks(inputs.settings), *meaning) if check.name not in without]
     plan: list[tuple[Rows, Sequence[Check]]] = [(rows, checks) for rows in every]
     if not inputs.manifest.empty and MANIFEST.name not in without:
         manifest = TrainingSet("manifest", "search_set", inputs.manifest, "artifacts/corpus/splits.parquet")
@@ -100,6 +102,7 @@ def run_audit(inputs: AuditInputs, encode: Encode | None = None, without: frozen
         frame = evidence_frame(rows.numbers, _shown(rows, "query"), _shown(rows, "declaration"), evidence)
         tables.append(_table(rows, chosen, frame, judge.verdict(name, frame, chosen), report))
         report._judged.append((name, frame, chosen))
+    report.meaning = shared.get("meaning", {})  # type: ignore[assignment]
     report.findings = pd.concat(tables, ignore_index=True)
     return report
 

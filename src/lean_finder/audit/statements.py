@@ -104,8 +104,8 @@ class Sketches:
     """What a fast look at many statements needs of them.
 
     Attributes:
-        constants: (n,) a hash of the tokens that renaming and reordering keep: equal for statements with equal
-            `same_key` or equal normal form.
+        constants: (n,) a hash of the tokens that renaming and reordering keep; statements that are the same have
+            the same.
         shingles: hashes of the runs of three tokens inside each part, variables made alike, one statement after another.
         offsets: (n + 1,) where each statement starts in `shingles`; every statement has at least one.
         sizes: (n,) tokens of each statement.
@@ -221,7 +221,7 @@ def _add_group(bracket: str, inner: list[str], parts: list[list[str]], owners: l
 
 
 def _peel(rest: list[str], parts: list[list[str]], owners: list[str]) -> None:
-    """Hypotheses after the colon (∀ binders, A → B) become binders like those before it; the last part is what remains."""
+    """Hypotheses after the colon (∀ binders, A → B) become binders; the last part is what remains."""
     while True:
         rest = _tidy(rest)
         if rest[:1] == ["∀"] and rest[1:2] and rest[1] in "({[⦃":

@@ -85,8 +85,10 @@ class TextIndex:
         self._near_rows = np.flatnonzero(self._folded.sizes >= _FEWEST_NEAR_WORDS)
         self._near_signatures = _sign(self._folded.take(self._near_rows))
 
-    def __len__(self) -> int:
-        return len(self._texts)
+    @property
+    def hidden(self) -> list[HiddenText]:
+        """The indexed texts."""
+        return self._texts
 
     def matches(self, texts: Sequence[str], folded: Folded) -> dict[int, Match]:
         """The strongest match of each training text that has one.

@@ -125,8 +125,8 @@ def _print_row(console: Console, report: AuditReport, inputs: AuditInputs, row: 
         shown = {key: value for key, value in item.frame.loc[row - 1].items() if isinstance(value, str) and value}
         console.print(json.dumps(shown, ensure_ascii=False, indent=2), markup=False)
         own = report.findings[(report.findings["set"] == item.name) & (report.findings["row"] == row)]
-        for found in own.itertuples():
-            console.print(f"  {found.severity} {found.check}: {found.evidence}", markup=False)
-            console.print(f"    why it matters: {report.checks[found.check]['description']}", markup=False)
+        for found in own.to_dict(orient="records"):
+            console.print(f"  {found['severity']} {found['check']}: {found['evidence']}", markup=False)
+            console.print(f"    why it matters: {report.checks[str(found['check'])]['description']}", markup=False)
         if own.empty:
             console.print("  nothing is held against it", markup=False)

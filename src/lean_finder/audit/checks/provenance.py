@@ -42,9 +42,10 @@ def find_provenance(case: Case) -> dict[int, str]:
     only_arm = facts.rounds.get(training_set.name, "")
     verdicts: dict[tuple[str, str, str], str] = {}
     for row, cells in enumerate(zip(*(frame[column].tolist() for column in _COLUMNS), strict=True)):
-        origin = tuple("" if is_missing(cell) else str(cell) for cell in cells)
+        source, arm, model = ("" if is_missing(cell) else str(cell) for cell in cells)
+        origin = (source, arm, model)
         if origin not in verdicts:
-            verdicts[origin] = _judge(*origin, only_arm, facts)  # type: ignore[call-arg]
+            verdicts[origin] = _judge(source, arm, model, only_arm, facts)
         if verdicts[origin]:
             add_evidence(found, [row], verdicts[origin])
     return found

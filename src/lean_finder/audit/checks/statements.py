@@ -70,11 +70,11 @@ def _training(case: Case) -> Stated:
             if text is not None and side.split(name) != "test":
                 labels.append(f"the statement of {name}")
                 texts.append(text)
-                rows.append(table[places])
-        for text, places in case.rows.by_statement.items():
+                rows.append(table[places].tolist())
+        for formal, carriers in case.rows.by_statement.items():
             labels.append("the formal text")
-            texts.append((text, ""))
-            rows.append(places)
+            texts.append((formal, ""))
+            rows.append(carriers)
         case.notes["statements"] = Stated(labels, texts, rows)
     return case.notes["statements"]  # type: ignore[return-value]
 

@@ -68,7 +68,7 @@ FAMILY_TARGET = Check(
     "family_target",
     "b",
     "critical",
-    "No twin, alias, deprecated name, restatement or generated companion of a test theorem may be named in training data.",
+    "No twin, alias, deprecated name or generated companion of a test theorem may be named in training data.",
     find_family_targets,
 )
 VALIDATION_TARGET = Check(

@@ -1,0 +1,103 @@
+"""Kind (f): a training query that means what a test query means, in other words."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from lean_finder.audit.checks.base import Case, Check, add_evidence
+
+#: Texts -> (texts, dimensions) unit vectors.
+Encode = Callable[[list[str]], NDArray[np.float32]]
+
+_BLOCK = 4096
+NAME = "query_meaning"
+
+
+@dataclass(frozen=True)
+class MeaningCost:
+    """What the check measured and what it took, for the report.
+
+    Attributes:
+        threshold: cosine similarity from which on a pair is reported.
+        false_alarm_rate: share of the sampled random pairs above it.
+        sampled_pairs: how many random (training, test) pairs that share was measured on.
+        encoded_texts: texts of this set that the encoder had to read.
+        compared_pairs: pairs whose similarity was taken.
+    """
+
+    threshold: float
+    false_alarm_rate: float
+    sampled_pairs: int
+    encoded_texts: int
+    compared_pairs: int
+
+
+def meaning_check(encode: Encode) -> Check:
+    """The check, with an encoder.
+
+    Random pairs of a training and a test query are all but never about the same theorem, so the threshold is
+    the quantile of their similarities that leaves the share `meaning_false_alarms` above it.
+    """
+
+    def find(case: Case) -> dict[int, str]:
+        return _find(case, encode)
+
+    return Check(
+        NAME,
+        "f",
+        "warning",
+        "A training query close in meaning to a test query deserves a look, whatever its words.",
+        find,
+    )
+
+
+def measured(case: Case) -> dict[str, MeaningCost]:
+    """Set -> what the check measured there."""
+    return case.shared.setdefault("meaning", {})  # type: ignore[return-value]
+
+
+def _find(case: Case, encode: Encode) -> dict[int, str]:
+    hidden, chosen = case.side.queries.hidden, case.side.settings
+    if "query" not in case.rows.frame or not case.rows.by_query or not hidden:
+        return {}
+    if "test vectors" not in case.shared:
+        case.shared["test vectors"] = encode([item.text for item in hidden])
+    tests: NDArray[np.float32] = case.shared["test vectors"]  # type: ignore[assignment]
+    texts = list(case.rows.by_query)
+    vectors = encode(texts)
+    threshold, rate, sampled = _threshold(
+        vectors, tests, chosen.meaning_false_alarms, chosen.meaning_sample, chosen.seed
+    )
+    found: dict[int, str] = {}
+    for start in range(0, len(texts), _BLOCK):
+        similarities = vectors[start : start + _BLOCK] @ tests.T
+        best = similarities.argmax(axis=1)
+        for place in np.flatnonzero(similarities.max(axis=1) > threshold).tolist():
+            item, value = hidden[int(best[place])], float(similarities[place, best[place]])
+            evidence = f"cosine {value:.3f} (threshold {threshold:.3f}) with {item.label} ({item.gold}): {item.text!r}"
+            add_evidence(found, case.rows.by_query[texts[start + place]], evidence)
+    measured(case)[case.rows.training_set.name] = MeaningCost(
+        round(threshold, 4), rate, sampled, len(texts), len(texts) * len(tests)
+    )
+    return found
+
+
+def _threshold(
+    vectors: NDArray[np.float32], tests: NDArray[np.float32], rate: float, sample: int, seed: int
+) -> tuple[float, float, int]:
+    """(threshold, share of sampled pairs above it, pairs sampled)."""
+    rng = np.random.default_rng(seed)
+    size = min(sample, len(vectors) * len(tests))
+    values = np.empty(size, dtype=np.float32)
+    for start in range(0, size, 65_536):
+        stop = min(start + 65_536, size)
+        left = rng.integers(0, len(vectors), stop - start)
+        right = rng.integers(0, len(tests), stop - start)
+        values[start:stop] = np.einsum("ij,ij->i", vectors[left], tests[right])
+    above = int(size * rate)
+    threshold = float(np.partition(values, size - 1 - above)[size - 1 - above])
+    return threshold, float((values > threshold).mean()), size
