@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import gc
 import logging
 import os
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -51,9 +53,10 @@ def extract_library(
     """
     root = Path(root)
     files = lean_files(root, roots)
-    parsed = list(_parse_all(root, files, workers))
-    resolver = Resolver(parsed)
-    declarations = resolver.run()
+    with no_collection():
+        parsed = list(_parse_all(root, files, workers))
+        resolver = Resolver(parsed)
+        declarations = resolver.run()
     problems = sorted(resolver.problems)
     if strict:
         for problem in problems:
@@ -63,6 +66,18 @@ def extract_library(
         raise InputError(root, "no declaration in its Lean files", "check the folder")
     _LOG.info("%d declarations in %d files, %d problems", len(declarations), len(files), len(problems))
     return Extraction(declarations, problems, len(files))
+
+
+@contextmanager
+def no_collection() -> Iterator[None]:
+    """No cyclic garbage collection meanwhile: a million small tuples without a cycle would be searched again and again."""
+    enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if enabled:
+            gc.enable()
 
 
 def lean_files(root: Path, roots: Sequence[str] = ()) -> list[Path]:
@@ -132,7 +147,7 @@ def _parse_all(root: Path, files: Sequence[Path], workers: int) -> Iterator[File
                 yield read_facts(root, path)
                 bar.update()
             return
-        with ProcessPoolExecutor(count) as pool:
+        with ProcessPoolExecutor(count, initializer=gc.disable) as pool:
             for facts in pool.map(read_facts, [root] * len(files), files, chunksize=32):
                 yield facts
                 bar.update()

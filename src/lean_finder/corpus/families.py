@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from functools import partial
 
 from lean_finder.corpus.resolve import resolve_names
-from lean_finder.corpus.statements import normal_form, shape
+from lean_finder.corpus.statements import normal_form, shape, statement_key
 from lean_finder.corpus.syntax import split_commas
 from lean_finder.corpus.translate import DICTIONARIES, NameTranslator, Translation, parse_translation
 from lean_finder.records import Declaration
@@ -22,6 +22,8 @@ REASONS = ("twin", "alias", "deprecated", "generated", "same_statement", "same_t
 
 #: Kinds whose type is their content: two with the same statement say the same.
 _STATING = frozenset({"theorem", "lemma", "axiom", "alias", "instance"})
+#: What belongs to its structure or type already; its text is often a formula ("the underlying map") that says little.
+_MEMBERS = frozenset({"field", "projection", "constructor"})
 _MIN_TOKENS = 6
 _MIN_WORDS = 4
 _FOLD = re.compile(r"\W+")
@@ -71,7 +73,7 @@ def find_families(declarations: Sequence[Declaration]) -> Families:
         if left != right:
             first, second = sorted((left, right))
             parent[second] = first
-    joins.sort(key=lambda join: (join.left, join.right, join.reason))
+    joins = sorted(set(joins), key=lambda join: (join.left, join.right, join.reason, join.evidence))
     return Families({name: root(name) for name in by_name}, joins)
 
 
@@ -83,7 +85,7 @@ def _all_joins(declarations: Sequence[Declaration], by_name: Mapping[str, Declar
         if not item.generated_by or item.generated_by == item.name:
             continue
         if item.origin in DICTIONARIES:
-            yield Join(item.name, item.generated_by, "twin", f"@[{item.origin}]")
+            yield Join(item.generated_by, item.name, "twin", f"@[{item.origin}] on {item.generated_by}")
         elif item.origin in {"alias", "export"}:
             yield Join(item.name, item.generated_by, "alias", f"{item.origin} in {item.module}:{item.line}")
         elif item.origin != "deriving":
@@ -107,24 +109,35 @@ def _twins(declarations: Sequence[Declaration]) -> Iterable[Join]:
 
 
 def _same(declarations: Sequence[Declaration], by_name: Mapping[str, Declaration]) -> Iterable[Join]:
-    statements: dict[str, str] = {}
-    texts: dict[tuple[str, str], str] = {}
+    """Equal statements and equal texts. Full normal forms are made only where a cheap key or the text already agrees."""
     cache: dict[tuple[str, str], str] = {}
+
+    def form(item: Declaration) -> str:
+        return normal_form(item.signature, item.variables, partial(_constant, item.namespace, by_name, cache))
+
+    by_key: dict[str, list[Declaration]] = defaultdict(list)
+    by_text: dict[str, list[Declaration]] = defaultdict(list)
     for item in declarations:
-        words = _FOLD.sub(" ", item.docstring).casefold().strip()
-        stating = item.kind in _STATING
-        documented = words.count(" ") + 1 >= _MIN_WORDS
-        if not item.signature or not (stating or documented):
+        if not item.signature:
             continue
-        form = normal_form(item.signature, item.variables, partial(_constant, item.namespace, by_name, cache))
-        if stating and form.count(" ") + 1 >= _MIN_TOKENS:
-            first = statements.setdefault(form, item.name)
-            if first != item.name:
-                yield Join(first, item.name, "same_statement", form)
-        if documented:
-            first = texts.setdefault((words, shape(form)), item.name)
-            if first != item.name:
-                yield Join(first, item.name, "same_text", item.docstring)
+        if item.kind in _STATING:
+            by_key[statement_key(item.signature, item.variables)].append(item)
+        if item.docstring and item.kind not in _MEMBERS:
+            words = _FOLD.sub(" ", item.docstring).casefold().strip()
+            if words.count(" ") + 1 >= _MIN_WORDS:
+                by_text[words].append(item)
+    for group in by_key.values():
+        first: dict[str, str] = {}
+        for item in group if len(group) > 1 else ():
+            text = form(item)
+            if text.count(" ") + 1 >= _MIN_TOKENS and first.setdefault(text, item.name) != item.name:
+                yield Join(first[text], item.name, "same_statement", text)
+    for group in by_text.values():
+        first = {}
+        for item in group if len(group) > 1 else ():
+            text = shape(form(item))
+            if first.setdefault(text, item.name) != item.name:
+                yield Join(first[text], item.name, "same_text", item.docstring)
 
 
 def _constant(

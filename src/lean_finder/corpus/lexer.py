@@ -13,7 +13,6 @@ from dataclasses import dataclass, field
 _MARK = re.compile(r'--|/-|"|«')
 _NEST = re.compile(r"/-|-/")
 _STRING_END = re.compile(r'(?:[^"\\]++|\\.)*+"', re.DOTALL)
-_NOT_NEWLINE = re.compile(r"[^\n]")
 _GUTTER = re.compile(r"\n[ \t]*")
 
 #: A line that can only be the start of a declaration: used to recover from a string that is never closed.
@@ -108,7 +107,7 @@ def read_source(text: str) -> Source:
             in_code = True
         code.append(text[done:start])
         mask.append(text[done:start])
-        blank = _NOT_NEWLINE.sub(" ", text[start:end])
+        blank = _blank(text[start:end])
         code.append(text[start:end] if in_code else blank)
         mask.append(blank)
         done = position = end
@@ -124,6 +123,13 @@ def read_source(text: str) -> Source:
 def tidy_doc(text: str) -> str:
     """A doc comment's text without the indentation of its lines and outer blanks."""
     return _GUTTER.sub("\n", text).strip()
+
+
+def _blank(text: str) -> str:
+    """Blanks of the same length, line ends kept."""
+    if "\n" not in text:
+        return " " * len(text)
+    return "\n".join(" " * len(line) for line in text.split("\n"))
 
 
 def _comment_end(text: str, start: int) -> int:

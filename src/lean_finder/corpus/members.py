@@ -21,9 +21,9 @@ from lean_finder.corpus.syntax import (
 
 _CONSTRUCTOR_NAME = re.compile(rf"\s*(?:(?:private|protected)\s+)*({PART_RE.pattern})\s*(?:\([^)]*\)\s*|\{{[^}}]*\}}\s*)*::")
 _FIELD_HEAD = re.compile(r"\s*(?:@\[[^\]]*\]\s*|(?:private|protected|public|noncomputable|mutable|nonrec)\b\s*)*")
-_BAR = re.compile(r"[(\[{⟨⦃⟦⟪)\]}⟩⦄⟧⟫]|\|(?![|>])|:(?!=)|\n|\bderiving\b|\bwith\b")
+_BAR = re.compile(r"[(\[{⟨⦃⟦⟪)\]}⟩⦄⟧⟫]|\|(?![|>])|:(?!=)")
 _ITEM = re.compile(rf"\s*(?:@\[[^\]]*\]\s*|(?:private|protected|public|unsafe)\b\s*)*({PART_RE.pattern})")
-_DERIVING = re.compile(r"^[ \t]*deriving\b|\bderiving\b", re.MULTILINE)
+_DERIVING = re.compile(r"\bderiving\b")
 
 
 def structure_members(
@@ -70,7 +70,6 @@ def _bars(mask: str, start: int, end: int) -> list[int]:
     """Offsets of the bars that open a constructor: outside brackets, at a line's start or before any colon."""
     bars = []
     depth = 0
-    fresh = True
     colon = False
     for match in _BAR.finditer(mask, start, end):
         mark = match.group()
@@ -78,8 +77,6 @@ def _bars(mask: str, start: int, end: int) -> list[int]:
             depth += 1
         elif mark in ")]}⟩⦄⟧⟫":
             depth -= 1
-        elif mark == "\n":
-            fresh = True
         elif depth > 0:
             continue
         elif mark == ":":
@@ -90,9 +87,6 @@ def _bars(mask: str, start: int, end: int) -> list[int]:
             if not mask[line_start:at].strip() or not colon:
                 bars.append(at)
                 colon = False
-        if mark != "\n":
-            fresh = False
-    del fresh
     return bars
 
 

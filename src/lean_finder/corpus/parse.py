@@ -40,20 +40,17 @@ _OTHER = (
     "erase_[a-z_]+|norm_cast_add_elim|attach_[a-z_]+|tactic_extension|count_heartbeats|include_str|show_panel_widgets|"
     "deriving[ \\t]+(?:noncomputable[ \\t]+)?instance|set_premise_selector|in"
 )
+# Begins with a line end, not with `^`: a literal first character lets the expression jump from line to line.
 _START = re.compile(
-    rf"^(?:@\[|(?:{_MODIFIERS}|{_DECLARING}|{_SCOPING}|{_OTHER})\b(?![.'])|#[a-z]"
-    rf"|[ \t]+(?:(?:{_MODIFIERS})[ \t]+)*(?:{_DECLARING}|{_SCOPING})\b(?![.'])|[ \t]+@\[)",
-    re.MULTILINE,
+    rf"\n(?:@\[|(?:{_MODIFIERS}|{_DECLARING}|{_SCOPING}|{_OTHER})\b(?![.'])|#[a-z]"
+    rf"|[ \t]+(?:@\[|(?:(?:{_MODIFIERS})[ \t]+)*(?:{_DECLARING}|{_SCOPING})\b(?![.'])))"
 )
 _HEAD = re.compile(rf"\s*(?:(?P<mod>{_MODIFIERS})\b(?!\.)(?:[ \t]*\[[^\]\n]*\])?|(?P<attr>@\[)|(?P<key>[a-z_#][\w!?#']*))")
-_END_OF_SIGNATURE = re.compile(
-    r"[(\[{⟨⦃⟦⟪)\]}⟩⦄⟧⟫]|:=|\bwhere\b|^[ \t]*\|(?![|>])|\|(?![|>])|\b(?:let|have|letI|haveI|deriving)\b", re.MULTILINE
-)
+_END_OF_SIGNATURE = re.compile(r"[(\[{⟨⦃⟦⟪)\]}⟩⦄⟧⟫|]|:=|where\b|letI?\b|haveI?\b|deriving\b")
 _UNIVERSE = re.compile(r"\.\{[^}]*\}")
 _PRIORITY = re.compile(r"\s*\(\s*priority\s*:=")
 _IN = re.compile(r"[(\[{⟨⦃⟦⟪)\]}⟩⦄⟧⟫]|\bin\b")
-_DERIVING = re.compile(r"^[ \t]*deriving\b(?!\s+(?:noncomputable\s+)?instance\b)|\bderiving\b", re.MULTILINE)
-_ARROW = re.compile(r"=>|:=|^[ \t]*\|", re.MULTILINE)
+_DERIVING = re.compile(r"\bderiving\b")
 _NOTATION_ITEM = re.compile(rf'"((?:[^"\\]|\\.)*)"|({PART_RE.pattern})')
 _SCOPED_COMMANDS = frozenset({"open", "variable", "set_option", "omit", "include", "universe", "attribute", "unseal", "local"})
 
@@ -93,12 +90,12 @@ class _FileParser:
         self.scopes = ScopeStack()
         self.prefix = _Prefix()
         self.temporary = 0
+        self.last = len(self.mask.rstrip())
         for offset, reason in source.problems:
             self.problem(offset, reason)
 
     def run(self) -> FileFacts:
-        starts = [match.start() for match in _START.finditer(self.mask)]
-        starts.append(len(self.mask))
+        starts = [0, *(match.start() + 1 for match in _START.finditer(self.mask)), len(self.mask)]
         for start, end in zip(starts, starts[1:], strict=False):
             self.command(start, end)
         for level in self.scopes.levels:
@@ -331,7 +328,7 @@ class _FileParser:
         define = self.mask.find(":=", position, end)
         target = NAME_RE.search(self.mask, define + 2, end) if define >= 0 else None
         if target is None:
-            self.problem(position, TRUNCATED if not self.mask[end:].strip() else "alias without a target")
+            self.problem(position, TRUNCATED if end >= self.last else "alias without a target")
             self.leave()
             return end
         left = self.mask[position:define].strip()
@@ -375,7 +372,7 @@ class _FileParser:
         if self.is_cut(stop, body_at, end, kind):
             self.problem(keyword_at, TRUNCATED)
         in_body = kind in _FUNCTIONS or kind in {"structure", "class", "inductive", "class inductive"}
-        words = PART_RE.findall(self.mask, position, end if in_body else stop)
+        words = set(PART_RE.findall(self.mask, position, end if in_body else stop))
         variables = used_variables(self.scopes.top, words)
         stored = "inductive" if kind == "inductive" else "class" if kind == "class inductive" else kind
         raw = self.raw(name, stored, name_at if name else keyword_at, signature, variables)
@@ -409,8 +406,10 @@ class _FileParser:
         depth = 0
         skip = 0
         inductive = kind in {"inductive", "class inductive"}
-        for match in _END_OF_SIGNATURE.finditer(self.mask, position, end):
-            mark = match.group().strip()
+        mask = self.mask
+        for match in _END_OF_SIGNATURE.finditer(mask, position, end):
+            mark = match.group()
+            start = match.start()
             if mark in "([{⟨⦃⟦⟪":
                 depth += 1
             elif mark in ")]}⟩⦄⟧⟫":
@@ -419,15 +418,19 @@ class _FileParser:
                 continue
             elif mark == ":=":
                 if not skip:
-                    return match.start(), match.end()
+                    return start, match.end()
                 skip -= 1
-            elif mark == "where":
-                return match.start(), match.end()
-            elif mark == "deriving":
-                return match.start(), match.start()
             elif mark == "|":
-                if inductive or (match.group() != "|" or self.starts_line(match.start())) and self.is_equation(match.end(), end):
-                    return match.start(), match.start()
+                if mask[start + 1 : start + 2] in {"|", ">"} or mask[start - 1] in "|<":
+                    continue
+                if inductive or self.starts_line(start) and self.is_equation(match.end(), end):
+                    return start, start
+            elif mask[start - 1].isalnum() or mask[start - 1] in "_.'!?«":
+                continue
+            elif mark == "where":
+                return start, match.end()
+            elif mark == "deriving":
+                return start, start
             else:
                 skip += 1
         return end, end
@@ -450,7 +453,7 @@ class _FileParser:
 
     def is_cut(self, stop: int, body_at: int, end: int, kind: str) -> bool:
         """A declaration that reaches the end of the file and has no proof, body or closing bracket."""
-        if self.mask[end:].strip():
+        if end < self.last:
             return False
         if kind in {"theorem", "lemma", "def", "abbrev", "irreducible_def"}:
             return not self.mask[body_at:end].strip()
@@ -485,6 +488,8 @@ class _FileParser:
 
     def derived(self, raw: RawDeclaration, body_at: int, end: int) -> None:
         """Instances of a `deriving` clause: anonymous, resolved like hand-written ones."""
+        if self.mask.find("deriving", body_at, end) < 0:
+            return
         clause = None
         for clause in _DERIVING.finditer(self.mask, body_at, end):
             pass

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field, replace
 
 from lean_finder.corpus.syntax import PART_RE, Binder, read_binders
@@ -21,6 +21,30 @@ class Variable:
     needs: frozenset[str]
 
 
+class VariableTable:
+    """The section variables of a level, indexed once for all declarations that see them.
+
+    Attributes:
+        variables: in order of declaration.
+        by_name: name → index; a later variable of the same name hides the earlier one.
+        needs: for each variable, the indices of the earlier variables its type speaks of.
+        instances: (index, indices spoken of) of the instance binders.
+    """
+
+    __slots__ = ("by_name", "instances", "needs", "variables")
+
+    def __init__(self, variables: tuple[Variable, ...] = ()) -> None:
+        self.variables = variables
+        self.by_name = {v.binder.names[0]: at for at, v in enumerate(variables) if v.binder.names}
+        self.needs: list[list[int]] = []
+        seen: dict[str, int] = {}
+        for at, variable in enumerate(variables):
+            self.needs.append([seen[word] for word in variable.needs if word in seen])
+            if variable.binder.names:
+                seen[variable.binder.names[0]] = at
+        self.instances = [(at, self.needs[at]) for at, v in enumerate(variables) if v.binder.bracket == "["]
+
+
 @dataclass(frozen=True, slots=True)
 class Scope:
     """One level: a namespace component, a section, a `mutual` block or the file itself."""
@@ -28,7 +52,7 @@ class Scope:
     kind: str
     name: str
     namespace: str
-    variables: tuple[Variable, ...] = ()
+    table: VariableTable = field(default_factory=VariableTable)
     opens: tuple[str, ...] = ()
     included: frozenset[str] = frozenset()
     omitted: frozenset[str] = frozenset()
@@ -81,7 +105,7 @@ class ScopeStack:
 
 def add_variables(scope: Scope, text: str) -> Scope:
     """The scope after `variable <text>`: new binders are added, `(x)` or `{x}` alone only changes x's bracket."""
-    variables = list(scope.variables)
+    variables = list(scope.table.variables)
     binders, _ = read_binders(text)
     for binder in binders:
         if binder.names and not binder.type and binder.bracket != "[":
@@ -98,38 +122,35 @@ def add_variables(scope: Scope, text: str) -> Scope:
             variables.append(Variable(binder, needs))
         for name in binder.names:
             variables.append(Variable(_single(binder.bracket, name, binder.type), needs))
-    return replace(scope, variables=tuple(variables))
+    return replace(scope, table=VariableTable(tuple(variables)))
 
 
-def used_variables(scope: Scope, words: Iterable[str]) -> str:
+def used_variables(scope: Scope, words: AbstractSet[str]) -> str:
     """Binders of the section variables that a text with these words pulls in, on one line.
 
     Lean's rule: variables mentioned, or `include`d, and all their types mention; then every instance binder
     all of whose variables are in. A later variable of the same name hides the earlier one.
     """
-    variables = scope.variables
-    if not variables:
+    table = scope.table
+    if not table.variables:
         return ""
-    by_name = {v.binder.names[0]: at for at, v in enumerate(variables) if v.binder.names}
-    pending = [by_name[word] for word in set(words) | scope.included if word in by_name]
+    by_name = table.by_name
+    pending = [by_name[word] for word in by_name.keys() & words]
+    pending.extend(by_name[word] for word in scope.included if word in by_name)
     chosen: set[int] = set()
     while pending:
         at = pending.pop()
-        if at in chosen:
-            continue
-        chosen.add(at)
-        pending.extend(by_name[word] for word in variables[at].needs if word in by_name and by_name[word] < at)
-    if not chosen and not scope.included:
-        return ""
-    names_in = {variables[at].binder.names[0] for at in chosen if variables[at].binder.names}
-    for at, variable in enumerate(variables):
-        if variable.binder.bracket != "[" or at in chosen or variable.binder.text in scope.omitted:
-            continue
-        speaks_of = [word for word in variable.needs if word in by_name]
-        if speaks_of and all(word in names_in for word in speaks_of):
+        if at not in chosen:
             chosen.add(at)
-            names_in.update(variable.binder.names)
-    return _grouped([variables[at].binder for at in sorted(chosen)])
+            pending.extend(table.needs[at])
+    if not chosen:
+        return ""
+    for at, speaks_of in table.instances:
+        if speaks_of and at not in chosen and chosen.issuperset(speaks_of):
+            if scope.omitted and table.variables[at].binder.text in scope.omitted:
+                continue
+            chosen.add(at)
+    return _grouped([table.variables[at].binder for at in sorted(chosen)])
 
 
 def _single(bracket: str, name: str, type_: str) -> Binder:

@@ -13,7 +13,6 @@ from collections.abc import Callable, Sequence
 from lean_finder.corpus.syntax import NAME, NAME_RE, Binder, drop_universes, plain_name, read_binders, split_signature
 
 _TOKEN = re.compile(rf"{NAME}|\d+(?:\.\d+)?|:=|<->|->|=>|<=|>=|!=|==|/\\|\\/|<\||\|>|⁻¹|\S")
-_TOKEN_WORDS = frozenset("∀ ∃ ∃! ∑ ∏ ∫ ⋃ ⋂ ⨆ ⨅ fun λ Σ Π".split())
 _KEYWORDS = frozenset(
     "fun let have if then else in with by from show at do match Type Sort Prop true false".split()
 )
@@ -24,6 +23,11 @@ _SPELLINGS = {
 _UNIVERSE = re.compile(r"\b(Type|Sort)(?:\*|\s+(?:\([^()]*\)|[a-z_]\w*\b)|(?=\W|$))")
 _BINDS = frozenset({"∀", "∃", "∃!", "fun", "∑", "∏", "∫", "⋃", "⋂", "⨆", "⨅", "Σ", "Π", "∃ᶠ", "∀ᶠ", "⨁", "⨂", "∐", "∫⁻"})
 _BIND_ENDS = frozenset({",", "↦", "∈", ":", "in", "<", "≤", "≥", ">", "⊆", "≠", "∉", ")", "→"})
+_KEY_TOKEN = re.compile(r"Type\*|Sort\*|<->|->|<=|>=|!=|/\\|\\/|[A-Z][\w']{4,}(?:\.[\w'«»]+)*|[^\w\s(){}\[\]⦃⦄:,.'⟨⟩↑⇑!?·«»=<>\-]")
+_BOUND = re.compile(r"[({⦃\[]\s*([^(){}\[\]⦃⦄:]+?)\s*:")
+_KEY_SPELLINGS = {"->": "→", "<->": "↔", "<=": "≤", ">=": "≤", "≥": "≤", "!=": "≠", "/\\": "∧", "\\/": "∨"}
+_KEY_IGNORED = frozenset({"Type*", "Sort*", "∀", "↦", "Complex", "$", "<|", ";"})
+_KEY_LETTERS = 5
 _FLIPS = {"≥": "≤", ">": "<"}
 
 
@@ -45,6 +49,28 @@ def normal_form(signature: str, variables: str = "", resolve: Callable[[str], st
     body = " ".join(_renamed(goal, names, bound, resolve))
     hypotheses = _ordered(typed, names, bound, resolve)
     return " ; ".join([*hypotheses, f"⊢ {body}"])
+
+
+def statement_key(signature: str, variables: str = "") -> str:
+    """A cheap key that is equal for signatures of equal normal form: which operators and constants occur at all.
+
+    Only names that can hardly be bound variables count (dotted, or long and capital), by their last part.
+    """
+    text = f"{variables} {signature}"
+    bound = {name for group in _BOUND.findall(text) for name in group.split()}
+    words = set()
+    for token in set(_KEY_TOKEN.findall(text)):
+        token = _KEY_SPELLINGS.get(token, token)
+        if token in _KEY_IGNORED:
+            continue
+        if token[0].isalpha():
+            head, _, last = token.rpartition(".")
+            # A name's last part survives qualification; a short or small one may be a variable or be dropped by dot notation.
+            if len(last) >= _KEY_LETTERS and last[0].isupper() and (head or last).split(".")[0] not in bound:
+                words.add(last)
+        else:
+            words.add(token)
+    return " ".join(sorted(words))
 
 
 def shape(form: str) -> str:
