@@ -1,4 +1,4 @@
-"""A real HTTP server that speaks the OpenAI chat protocol, with faults on order; and a client made of the SDK."""
+"""A real HTTP server that speaks the OpenAI chat protocol, with faults on order."""
 
 from __future__ import annotations
 
@@ -12,11 +12,6 @@ from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
-import openai
-
-from lean_finder.errors import InputError
-from lean_finder.generation.informalize import Reply
-
 
 @dataclass
 class ChatServer:
@@ -26,7 +21,6 @@ class ChatServer:
         faults: responses to the next requests: an HTTP status, "malformed" (200, no JSON body), or a text that the
             model answers instead.
         delay: seconds before every answer.
-        usage: whether answers say how many tokens they used (100 and 20).
         asked: declaration of every request, in order of arrival.
         prompts: the last user prompt about each declaration.
         most_at_once: the largest number of requests under way.
@@ -35,7 +29,6 @@ class ChatServer:
     url: str = ""
     faults: list[int | str] = field(default_factory=list)
     delay: float = 0.0
-    usage: bool = True
     asked: list[str] = field(default_factory=list)
     prompts: dict[str, str] = field(default_factory=dict)
     most_at_once: int = 0
@@ -68,9 +61,8 @@ class ChatServer:
         answer: dict[str, Any] = {
             "id": "1", "object": "chat.completion", "created": 1, "model": body["model"],
             "choices": [{"index": 0, "finish_reason": "stop", "message": {"role": "assistant", "content": text}}],
+            "usage": {"prompt_tokens": 100, "completion_tokens": 20, "total_tokens": 120},
         }  # fmt: skip
-        if self.usage:
-            answer["usage"] = {"prompt_tokens": 100, "completion_tokens": 20, "total_tokens": 120}
         return 200, json.dumps(answer).encode()
 
 
@@ -86,7 +78,6 @@ def serving() -> Iterator[ChatServer]:
             self.send_response(status)
             self.send_header("Content-Type", "application/json")
             self.send_header("Content-Length", str(len(data)))
-            self.send_header("Retry-After-Ms", "1")
             self.end_headers()
             self.wfile.write(data)
 
@@ -103,28 +94,3 @@ def serving() -> Iterator[ChatServer]:
         server.shutdown()
         server.server_close()
         thread.join()
-
-
-class SdkChat:
-    """The `Chat` contract over the openai package."""
-
-    def __init__(self, url: str, model: str = "toy", retries: int = 3) -> None:
-        self.model = model
-        self._client = openai.OpenAI(base_url=url, api_key="none", max_retries=retries, timeout=10)
-        self._url = url
-
-    def complete(self, messages: list[dict[str, str]], max_tokens: int) -> Reply | None:
-        """See `Chat.complete`."""
-        request: Any = {"model": self.model, "messages": messages, "max_tokens": max_tokens}
-        try:
-            done = self._client.chat.completions.create(**request)
-        except openai.APIConnectionError as error:
-            raise InputError(self._url, "the endpoint cannot be reached", "check the address") from error
-        except (openai.APIError, json.JSONDecodeError):
-            return None
-        used = done.usage
-        return Reply(
-            done.choices[0].message.content or "",
-            used.prompt_tokens if used else 0,
-            used.completion_tokens if used else 0,
-        )
