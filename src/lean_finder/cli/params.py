@@ -27,7 +27,9 @@ def check(file: Annotated[Path, typer.Argument(help="The file to check.")] = PAR
 
 @app.command("compose")
 def compose_(
-    overrides: Annotated[list[str] | None, typer.Argument(help="As in `dvc exp run -S`: key=value, group=choice.")] = None,
+    overrides: Annotated[
+        list[str] | None, typer.Argument(help="As in `dvc exp run -S`: key=value, group=choice.")
+    ] = None,
     out: Annotated[Path, typer.Option(help="Where to write.")] = PARAMS_FILE,
 ) -> None:
     """Compose conf/ and write the parameters.

@@ -30,6 +30,10 @@ def run(params: Params, arm: str, tracked: StageRun) -> None:
     write_table(paths.queries("r0"), kept)
     write_table(paths.dropped("r0"), dropped)
     words = kept["query"].str.split().str.len()
-    tracked.metrics({"pairs": len(kept), "dropped": len(dropped), "words.median": words.median(), "words.p90": words.quantile(0.9)})
+    tracked.metrics(
+        {"pairs": len(kept), "dropped": len(dropped), "words.median": words.median(), "words.p90": words.quantile(0.9)}
+    )
     tracked.output(paths.queries("r0"))
-    logger.info("%d long queries for %d declarations, %d left out", len(kept), kept["declaration"].nunique(), len(dropped))
+    logger.info(
+        "%d long queries for %d declarations, %d left out", len(kept), kept["declaration"].nunique(), len(dropped)
+    )

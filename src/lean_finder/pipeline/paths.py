@@ -14,6 +14,8 @@ EXTRACTION = ARTIFACTS / "corpus" / "extraction.json"
 SPLITS = ARTIFACTS / "corpus" / "splits.parquet"
 JOINS = ARTIFACTS / "corpus" / "joins.parquet"
 JUDGE = ARTIFACTS / "judge" / "judge.json"
+#: Answers of a model behind an endpoint, by content: paid for once, so no DVC output and never deleted by a stage.
+JUDGE_CACHE = ARTIFACTS / "cache" / "judge.sqlite"
 CHECKED_PARAMS = ARTIFACTS / "params.json"
 RESULTS = REPORTS / "RESULTS.md"
 REPORT_PAGE = REPORTS / "report.html"

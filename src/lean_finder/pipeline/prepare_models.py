@@ -14,7 +14,7 @@ from lean_finder.generation.models import make_tiny_generator, save_smollm2
 from lean_finder.params import ModelSource, Params
 from lean_finder.pipeline import paths
 from lean_finder.retrieval.contract import TokenizationContract
-from lean_finder.retrieval.encoder import make_tiny_encoder
+from lean_finder.retrieval.tiny_encoder import make_tiny_encoder
 from lean_finder.storage import atomic_path
 from lean_finder.tracking import StageRun
 

@@ -52,6 +52,8 @@ def evaluate_retriever(name: str, retriever: Retriever, corpus: Corpus, params: 
 def _validation(params: Params, corpus: Corpus) -> list[BenchmarkQuery]:
     pairs = validation_pairs(style_queries(Path(params.data.style)), corpus)
     return [
-        BenchmarkQuery(f"validation/{line}", row.query, row.declaration, row.style, kind=corpus.by_name[row.declaration].kind)
+        BenchmarkQuery(
+            f"validation/{line}", row.query, row.declaration, row.style, kind=corpus.by_name[row.declaration].kind
+        )
         for line, row in zip(pairs.index + 1, pairs.itertuples(), strict=True)
     ]

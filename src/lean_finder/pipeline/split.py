@@ -27,9 +27,7 @@ def run(params: Params, arm: str, tracked: StageRun) -> None:
     """Group the declarations into families and give each family a split."""
     tracked.input(paths.DECLARATIONS, "corpus")
     declarations = from_frame(Declaration, read_table(paths.DECLARATIONS, columns(Declaration)))
-    golds = {
-        name: sorted({query.gold for query in queries}) for name, queries in load_benchmarks(params).items()
-    }
+    golds = {name: sorted({query.gold for query in queries}) for name, queries in load_benchmarks(params).items()}
     for name, wanted in golds.items():
         _check_golds(name, wanted, declarations, params.split.min_gold_share)
     families = find_families(declarations)

@@ -70,4 +70,6 @@ def require_passed(arm: str) -> None:
         InputError: no verdict, or a critical finding.
     """
     if not read_json(paths.audit(arm))["passed"]:
-        raise InputError(paths.audit(arm), "the audit did not pass, nothing may be trained", f"see artifacts/audit/{arm}")
+        raise InputError(
+            paths.audit(arm), "the audit did not pass, nothing may be trained", f"see artifacts/audit/{arm}"
+        )

@@ -1,0 +1,33 @@
+"""The untuned base encoder and lexical search on every benchmark: what training has to beat.
+
+Reads: base retriever, declarations, benchmarks. Writes: `artifacts/rankings/{base,bm25}` and
+`reports/metrics/{base,bm25}.json`.
+"""
+
+from __future__ import annotations
+
+from lean_finder.params import Params
+from lean_finder.pipeline import paths
+from lean_finder.pipeline.corpus import Corpus, load_corpus
+from lean_finder.pipeline.generators import QueryRendering
+from lean_finder.pipeline.index import build_index
+from lean_finder.pipeline.scoring import evaluate_retriever
+from lean_finder.retrieval.encoder import Encoder
+from lean_finder.retrieval.lexical import LexicalRetriever
+from lean_finder.retrieval.retriever import DenseRetriever
+from lean_finder.tracking import StageRun
+
+
+def run(params: Params, arm: str, tracked: StageRun) -> None:
+    """Evaluate both without training anything."""
+    tracked.input(paths.BASE_RETRIEVER, "retriever")
+    corpus = load_corpus(params.corpus.renderer)
+    render = QueryRendering(params.corpus.renderer)
+    lexical = LexicalRetriever.build(corpus.names, _texts(corpus), corpus="", render_query=render)
+    evaluate_retriever("bm25", lexical, corpus, params, tracked)
+    encoder = Encoder.load(paths.BASE_RETRIEVER)
+    evaluate_retriever("base", DenseRetriever(encoder, build_index(encoder, corpus), render), corpus, params, tracked)
+
+
+def _texts(corpus: Corpus) -> list[str]:
+    return [corpus.text(name) for name in corpus.names]
