@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import logging
 from collections import Counter
-from dataclasses import asdict
 from pathlib import Path
 
 from lean_finder.corpus.extract import extract_library
@@ -37,7 +36,7 @@ def run(params: Params, arm: str, tracked: StageRun) -> None:
     write_table(paths.DECLARATIONS, to_frame(Declaration, found.declarations))
     write_json(
         paths.EXTRACTION,
-        {"counts": counts, "kinds": dict(kinds), "problems": [asdict(problem) for problem in found.problems]},
+        {"counts": counts, "kinds": dict(kinds), "problems": [problem._asdict() for problem in found.problems]},
     )
     tracked.metrics(counts | {f"kind.{kind}": count for kind, count in kinds.items()})
     tracked.output(paths.DECLARATIONS)

@@ -26,7 +26,7 @@ def audit_inputs(params: Params, sets: Sequence[TrainingSet], expected: Provenan
         joins=read_table(paths.JOINS, ["left", "right", "reason"]),
         declarations=read_table(paths.DECLARATIONS, columns(Declaration)),
         benchmark=to_frame(BenchmarkQuery, benchmark),
-        real_lengths=pd.DataFrame({"words": style["query"].str.split().str.len()}),
+        real_lengths=pd.DataFrame({"words": [len(str(query).split()) for query in style["query"]]}),
         expected=expected,
         settings=AuditSettings(seed=params.seed, **params.audit.model_dump()),
     )

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import logging
 
+import numpy as np
+
 from lean_finder.audit.filter import drop_leaks
 from lean_finder.generation.paraphrase import paraphrases
 from lean_finder.params import Params
@@ -29,11 +31,15 @@ def run(params: Params, arm: str, tracked: StageRun) -> None:
     kept, dropped = drop_leaks(pairs, hidden_side(params), role="long_queries", name="r0")
     write_table(paths.queries("r0"), kept)
     write_table(paths.dropped("r0"), dropped)
-    words = kept["query"].str.split().str.len()
+    words = [len(str(query).split()) for query in kept["query"]]
     tracked.metrics(
-        {"pairs": len(kept), "dropped": len(dropped), "words.median": words.median(), "words.p90": words.quantile(0.9)}
+        {
+            "pairs": len(kept),
+            "dropped": len(dropped),
+            "words.median": float(np.median(words)),
+            "words.p90": float(np.quantile(words, 0.9)),
+        }
     )
     tracked.output(paths.queries("r0"))
-    logger.info(
-        "%d long queries for %d declarations, %d left out", len(kept), kept["declaration"].nunique(), len(dropped)
-    )
+    targets = kept["declaration"].nunique()
+    logger.info("%d long queries for %d declarations, %d left out", len(kept), targets, len(dropped))

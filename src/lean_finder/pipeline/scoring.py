@@ -11,7 +11,7 @@ from lean_finder.pipeline import paths
 from lean_finder.pipeline.benchmarks import load_benchmarks
 from lean_finder.pipeline.corpus import Corpus
 from lean_finder.pipeline.sets import style_queries, validation_pairs
-from lean_finder.records import BenchmarkQuery
+from lean_finder.records import BenchmarkQuery, StyleQuery, from_frame
 from lean_finder.retrieval.retriever import Retriever
 from lean_finder.storage import atomic_path, write_json
 from lean_finder.tracking import StageRun, flatten
@@ -51,9 +51,8 @@ def evaluate_retriever(name: str, retriever: Retriever, corpus: Corpus, params: 
 
 def _validation(params: Params, corpus: Corpus) -> list[BenchmarkQuery]:
     pairs = validation_pairs(style_queries(Path(params.data.style)), corpus)
-    return [
-        BenchmarkQuery(
-            f"validation/{line}", row.query, row.declaration, row.style, kind=corpus.by_name[row.declaration].kind
-        )
-        for line, row in zip(pairs.index + 1, pairs.itertuples(), strict=True)
-    ]
+    queries = []
+    for line, row in zip(pairs.index + 1, from_frame(StyleQuery, pairs), strict=True):
+        kind = corpus.by_name[row.declaration].kind
+        queries.append(BenchmarkQuery(f"validation/{line}", row.query, row.declaration, row.style, kind=kind))
+    return queries

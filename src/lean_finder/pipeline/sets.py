@@ -1,4 +1,4 @@
-"""The sets that models see, made in one place so that the stage that trains and the stage that audits see the same rows."""
+"""The sets that models see, made in one place: the stage that trains and the stage that audits see the same rows."""
 
 from __future__ import annotations
 

@@ -53,6 +53,6 @@ def _check_golds(benchmark: str, golds: list[str], declarations: list[Declaratio
         listed = ", ".join(missing[:20]) + (f" and {len(missing) - 20} more" if len(missing) > 20 else "")
         raise InputError(
             f"benchmark {benchmark}",
-            f"{share:.1%} of {len(golds)} golds are in the corpus, split.min_gold_share asks for {least:.1%}; missing: {listed}",
+            f"{share:.1%} of {len(golds)} golds are in the corpus, min_gold_share is {least:.1%}; missing: {listed}",
             "use the benchmark's own library revision, or lower split.min_gold_share",
         )
