@@ -7,14 +7,14 @@ from collections.abc import Collection, Mapping
 
 from lean_finder.errors import InputError
 
-_NODE = re.compile(r'^\s*(node\d+)\["?(.+?)"?\]\s*$')
-_EDGE = re.compile(r"^\s*(node\d+)\s*-->\s*(node\d+)\s*$")
+_NODE = re.compile(r'^\s*(\w+)\["?(.+?)"?\]\s*$')
+_EDGE = re.compile(r"^\s*(\w+)\s*-->\s*(\w+)\s*$")
 
 Graph = dict[str, set[str]]
 
 
 def parse(markdown: str) -> Graph:
-    """Stage -> stages that read its outputs, from DVC's Mermaid text.
+    """Stage -> stages that read its outputs, from a Mermaid text as DVC prints it.
 
     Raises:
         InputError: the text has no node, or an edge of an unknown node.

@@ -15,7 +15,7 @@ from lean_finder.reporting.inputs import Study
 from lean_finder.reporting.queries import band_counts, band_labels, log_bins, ranks_of, word_counts
 
 #: Told apart on white and on black, and by the common kinds of colour blindness.
-PALETTE = ("#4477AA", "#EE7733", "#228833", "#AA3377", "#CCBB44", "#66CCEE", "#EE6677", "#999999")
+PALETTE = ("#5588BB", "#EE7733", "#228833", "#AA3377", "#CCBB44", "#66CCEE", "#EE6677", "#999999")
 _BANDS = ("#BBBBBB", "#66CCEE", "#228833", "#EE6677")
 _WINDOW = 5  # steps of the running mean
 _MOST_WORDS = 24  # longer queries share the last bin
@@ -51,9 +51,10 @@ class Chart:
     height: int = 320
 
 
-def colours(names: Sequence[str]) -> dict[str, str]:
-    """One colour a name, in order, round again when they run out."""
-    return {name: PALETTE[at % len(PALETTE)] for at, name in enumerate(names)}
+def colours(study: Study) -> dict[str, str]:
+    """One colour for each retriever that was trained, in order, round again when they run out."""
+    trained = [item.name for item in study.retrievers if item.files.curve is not None]
+    return {name: PALETTE[at % len(PALETTE)] for at, name in enumerate(trained)}
 
 
 def score_chart(results: Mapping[str, Any], benchmark: str, metric: str = "ndcg_at_10") -> Chart | None:
@@ -89,16 +90,14 @@ def loss_charts(study: Study) -> list[Chart]:
         ("retriever-masked", "Retriever: share of negatives masked", curves, "masked_share"),
         ("supervised-loss", "Generator: loss of the supervised start", supervised, "loss"),
     ]
-    names = [item.name for item in study.retrievers]
-    charts = [_lines(key, title, frames, column, names) for key, title, frames, column in wanted]
+    charts = [_lines(key, title, frames, column, colours(study)) for key, title, frames, column in wanted]
     return [chart for chart in charts if chart is not None]
 
 
 def generator_charts(study: Study) -> list[Chart]:
     """The reward and its parts over the GRPO steps, one line an arm, and the ranks met, one panel an arm."""
     histories = {item.name: pd.DataFrame(item.history.get("steps", [])) for item in study.arms if item.history}
-    names = [item.name for item in study.retrievers]
-    charts = [_lines(f"grpo-{column}", title, histories, column, names) for column, title in _PARTS.items()]
+    charts = [_lines(f"grpo-{column}", title, histories, column, colours(study)) for column, title in _PARTS.items()]
     return [chart for chart in charts if chart is not None]
 
 
@@ -108,7 +107,7 @@ def rank_charts(study: Study) -> list[Chart]:
     if not ranks:
         return []
     note = "Of the kept queries, as the previous retriever ranks their declarations"
-    colour_of = colours([item.name for item in study.retrievers])
+    colour_of = colours(study)
     return [
         Chart("rank-bands", "Rank bands of the reward", note, _bands(ranks, study.reward), 130 + 40 * len(ranks)),
         Chart("rank-bins", "Ranks in doubling bins", note, _bins(ranks, colour_of)),
@@ -122,6 +121,7 @@ def _bands(ranks: Mapping[str, Sequence[int]], reward: RewardSettings) -> go.Fig
         shares = [100 * counts[arm][band] / len(found) for arm, found in ranks.items()]
         figure.add_bar(y=list(ranks), x=shares, name=label, orientation="h", marker_color=colour)
     figure.update_layout(barmode="stack", xaxis={"title": "% of kept queries", "range": [0, 100]})
+    figure.update_layout(legend_traceorder="normal")
     figure.update_yaxes(autorange="reversed", type="category")
     return figure
 
@@ -147,17 +147,36 @@ def length_chart(study: Study) -> Chart | None:
     if not groups:
         return None
     figure = go.Figure()
-    colour_of = colours([item.name for item in study.retrievers])
+    colour_of = colours(study)
     ends = list(range(1, _MOST_WORDS + 1))
     for at, (name, words) in enumerate(groups.items()):
         capped = words.clip(lower=1, upper=_MOST_WORDS)
         shares = [100 * float((capped == end).mean()) for end in ends]
         line = {"dash": ("dot", "dash")[at % 2], "color": "#888888"} if name in real else {"color": colour_of[name]}
         label = f"{name} (n {len(words)}, median {words.median():g})"
-        figure.add_scatter(x=ends, y=shares, mode="lines", name=label, line=line | {"shape": "spline", "width": 2})
+        figure.add_scatter(x=ends, y=shares, mode="lines", name=label, line=line | {"width": 2})
     figure.update_layout(xaxis={"title": f"words ({_MOST_WORDS} = or more)"}, yaxis={"title": "% of queries"})
     note = "Dotted and dashed: real queries. The paper's medians are 16 (people) and 15 (agents), in tokens."
     return Chart("lengths", "Length of generated and real queries", note, figure)
+
+
+def judge_chart(results: Mapping[str, Any]) -> Chart | None:
+    """What another threshold of the judge would do, and where the one in use lies."""
+    judge = results["judge"] or {}
+    rows = pd.DataFrame(judge.get("thresholds") or [])
+    if "threshold" not in rows:
+        return None
+    figure = go.Figure()
+    for at, column in enumerate(rows.columns.drop("threshold")):
+        line = {"color": PALETTE[at % len(PALETTE)], "width": 2}
+        label = str(column).replace("_", " ")
+        figure.add_scatter(x=rows["threshold"].tolist(), y=rows[column].tolist(), mode="lines", name=label, line=line)
+    chosen = judge.get("encoder", {}).get("threshold")
+    if chosen is not None:
+        figure.add_vline(x=chosen, line={"width": 1, "dash": "dot", "color": "#888888"})
+    figure.update_layout(xaxis={"title": "threshold"}, yaxis={"title": "share", "rangemode": "tozero"})
+    note = "On the labelled pairs; kept: share of them accepted. Dotted: the threshold in use"
+    return Chart("judge-thresholds", "The encoder judge at other thresholds", note, figure)
 
 
 def _forest(
@@ -188,13 +207,14 @@ def _forest(
     return figure
 
 
-def _lines(key: str, title: str, frames: Mapping[str, pd.DataFrame], column: str, names: Sequence[str]) -> Chart | None:
+def _lines(
+    key: str, title: str, frames: Mapping[str, pd.DataFrame], column: str, colour_of: Mapping[str, str]
+) -> Chart | None:
     """One column over the steps, a line a frame: the values faint, their running mean bold. None if nobody has it."""
     shown = {name: frame for name, frame in frames.items() if {"step", column} <= set(frame.columns)}
     if not shown:
         return None
     figure = go.Figure()
-    colour_of = colours(names)
     for name, frame in shown.items():
         rows = frame[["step", column]].dropna()
         steps = rows["step"].astype(int).tolist()
@@ -212,4 +232,5 @@ def _lines(key: str, title: str, frames: Mapping[str, pd.DataFrame], column: str
         )
         figure.add_scatter(x=steps, y=mean.tolist(), mode="lines", name=name, line=line, legendgroup=name)
     figure.update_xaxes(title="step")
+    figure.update_yaxes(rangemode="tozero")
     return Chart(key, title, f"Bold: mean over {_WINDOW} steps", figure, 280)

@@ -72,7 +72,7 @@ def plain(value: Any) -> str:
     if value is None:
         return GAP
     if is_interval(value):
-        return interval(value)
+        return interval(value) + (f" (n {value['n']})" if "n" in value else "")
     if isinstance(value, bool):
         return "yes" if value else "no"
     if isinstance(value, float):

@@ -8,7 +8,6 @@ from typing import Any
 from lean_finder.reporting.formatting import (
     GAP,
     describe,
-    flat,
     interval,
     metric_label,
     number,
@@ -17,7 +16,8 @@ from lean_finder.reporting.formatting import (
     signed,
     signed_interval,
 )
-from lean_finder.reporting.verdicts import caption, gains_of, main_line, scale_note, sentence, tests
+from lean_finder.reporting.judges import judge_table
+from lean_finder.reporting.verdicts import caption, gains_of, main_line, scale_note, scored_tests, sentence
 
 _METRICS = ("ndcg_at_1", "ndcg_at_10", "recall_at_10", "recall_at_100", "mrr")
 _HEADLINE = ("ndcg_at_1", "ndcg_at_10", "recall_at_10")
@@ -31,7 +31,7 @@ def render_markdown(results: Mapping[str, Any]) -> str:
 def headline_section(results: Mapping[str, Any]) -> str:
     """The README's table: every retriever on every test set, and what the rounds gained."""
     lines: list[str] = []
-    for benchmark in tests(results):
+    for benchmark in scored_tests(results):
         lines += [f"{_capital(caption(results, benchmark))}, scale {results['scale']}:", ""]
         lines += [*_scores_table(results, benchmark, _HEADLINE), ""]
     lines += [*_gained(results), "", scale_note(results)]
@@ -112,7 +112,7 @@ def _gained(results: Mapping[str, Any]) -> list[str]:
     chain = main_line(results)
     lines = [
         f"- {benchmark}: {sentence(row)}"
-        for benchmark in tests(results)
+        for benchmark in scored_tests(results)
         for row in gains_of(results, benchmark)
         if row["arm"] in chain
     ]
@@ -126,7 +126,7 @@ def _gains_tables(results: Mapping[str, Any]) -> Iterator[str]:
         rows = [row for row in results["gains"] if row["benchmark"] == benchmark]
         if not rows:
             continue
-        note = "" if about["purpose"] == "test" else " (validation)"
+        note = "" if about["purpose"] == "test" else " (not a test)"
         yield from (f"### Gains on {benchmark}{note}", "")
         yield from table(
             ["arm", "over", "metric", "queries", "difference", "p", "p (Holm)", "verdict"],
@@ -149,7 +149,7 @@ def _gains_tables(results: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _styles(results: Mapping[str, Any]) -> Iterator[str]:
-    for benchmark in tests(results):
+    for benchmark in scored_tests(results):
         sizes: dict[str, str] = {}
         for row in results["retrievers"]:
             for style, values in row["benchmarks"].get(benchmark, {}).get("styles", {}).items():
@@ -267,7 +267,9 @@ def _judge(results: Mapping[str, Any]) -> Iterator[str]:
     if results["judge"] is None:
         yield from ("Not measured: its calibration is missing.", "")
         return
-    yield from table(["figure", "value"], ([key, plain(value)] for key, value in flat(results["judge"]).items()))
+    yield "Measured on labelled pairs; what the judge in use lets pass wrongly ends up in the training queries."
+    yield ""
+    yield from table(*judge_table(results["judge"]))
     yield ""
 
 

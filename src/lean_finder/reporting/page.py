@@ -15,6 +15,7 @@ from lean_finder.reporting import figures, formatting, verdicts
 from lean_finder.reporting.examples import generated_examples, largest_changes
 from lean_finder.reporting.figures import Chart
 from lean_finder.reporting.inputs import Study
+from lean_finder.reporting.judges import judge_table
 from lean_finder.reporting.markdown import from_to
 from lean_finder.reporting.queries import band_labels
 
@@ -45,16 +46,16 @@ def render_page(study: Study, results: Mapping[str, Any], folder: Path) -> str:
         "metric": formatting.metric_label,
         "plain": formatting.plain,
         "seconds": formatting.seconds,
-        "flat": formatting.flat,
         "what": formatting.describe,
     }
     charts = _charts(study, results)
+    judge_header, judge_rows = judge_table(results["judge"] or {})
     template = environment.get_template("report.html.j2")
     return template.render(
         results=results,
         metrics=_METRICS,
-        compared=tuple(dict.fromkeys(row["metric"] for row in results["gains"])),
-        tests=verdicts.tests(results),
+        primary=verdicts.PRIMARY,
+        tests=verdicts.scored_tests(results),
         chain=verdicts.main_line(results),
         gain_of=verdicts.gain,
         gains_of=verdicts.gains_of,
@@ -65,6 +66,8 @@ def render_page(study: Study, results: Mapping[str, Any], folder: Path) -> str:
         band_labels=band_labels(study.reward),
         charts=charts,
         figures={chart.key: _json(chart.figure) for group in charts.values() for chart in group},
+        judge_header=judge_header,
+        judge_rows=judge_rows,
         changes=_changes(study, results),
         generated={item.name: generated_examples(item, study.reward) for item in study.arms},
         docs={
@@ -83,14 +86,16 @@ def render_page(study: Study, results: Mapping[str, Any], folder: Path) -> str:
 
 def _charts(study: Study, results: Mapping[str, Any]) -> dict[str, list[Chart]]:
     """The figures by section; a figure without data is left out."""
-    scores = [figures.score_chart(results, name) for name in results["benchmarks"]]
-    gains = [figures.gain_chart(verdicts.gains_of(results, name), name) for name in results["benchmarks"]]
-    length = figures.length_chart(study)
+    tests = verdicts.scored_tests(results)
+    scores = [figures.score_chart(results, name) for name in tests]
+    gains = [figures.gain_chart(verdicts.gains_of(results, name), name) for name in tests]
+    length, judge = figures.length_chart(study), figures.judge_chart(results)
     return {
         "scores": [chart for chart in scores if chart],
         "gains": [chart for chart in gains if chart],
         "losses": figures.loss_charts(study),
         "generator": figures.generator_charts(study),
+        "judge": [judge] if judge else [],
         "queries": [*figures.rank_charts(study), *([length] if length else [])],
     }
 
@@ -98,7 +103,7 @@ def _charts(study: Study, results: Mapping[str, Any]) -> dict[str, list[Chart]]:
 def _changes(study: Study, results: Mapping[str, Any]) -> dict[str, Any]:
     """Where the final retriever differs most from round 0, on each test set of short queries."""
     found = {}
-    for name in verdicts.tests(results):
+    for name in verdicts.scored_tests(results):
         if results["benchmarks"][name]["queries_are"] == "short":
             rises, falls = largest_changes(study, name, "r0", study.final)
             found[name] = {"Largest gains": rises, "Largest losses": falls}

@@ -6,7 +6,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
-from lean_finder.evaluation.evaluate import compare_all
+from lean_finder.evaluation.evaluate import compare
+from lean_finder.evaluation.statistics import holm
 from lean_finder.generation.reward import RewardSettings, rank_bands
 from lean_finder.reporting.inputs import Retriever, Study
 from lean_finder.reporting.paper import claims_of, lineage
@@ -53,7 +54,7 @@ def build_results(study: Study) -> dict[str, Any]:
         },
         "generators": [_generator(item, study.reward) for item in study.arms],
         "judge": _judge(study.judge),
-        "reward": _reward(study.reward),
+        "reward": _reward(study.reward, study.extraction),
         "audits": [_audit(item) for item in study.retrievers if item.audit is not None],
         "gaps": sorted(gap for gap in study.gaps if not gap.startswith("times:")),
     }
@@ -130,22 +131,28 @@ def _gains(study: Study, arms: Mapping[str, Mapping[str, Any]]) -> Iterator[dict
     names = dict.fromkeys(name for item in study.retrievers for name in item.rankings)
     for benchmark in names:
         rankings = {item.name: item.rankings[benchmark] for item in study.retrievers if benchmark in item.rankings}
-        open_ = [(over, name) for over, name in pairs if over in rankings and name in rankings]
+        made = {
+            (over, name): compare(rankings[over], rankings[name], metrics=COMPARED, seed=study.seed)
+            for over, name in pairs
+            if over in rankings and name in rankings
+        }
         for metric in COMPARED:
-            rows = compare_all(rankings, open_, metric=metric, seed=study.seed) if open_ else []
-            for (over, name), row in zip(open_, rows, strict=True):
+            adjusted = holm([found["metrics"][metric]["p"] for found in made.values()])
+            for ((over, name), found), p_holm in zip(made.items(), adjusted, strict=True):
+                effect, p = found["metrics"][metric]["effect"], found["metrics"][metric]["p"]
                 yield {
                     "benchmark": benchmark,
                     "metric": metric,
                     "arm": name,
                     "over": over,
                     "over_is": _relation(over, arms[name]["prev"]),
-                    "queries": row["queries"],
-                    "effect": row["effect"],
-                    "p": row["p"],
-                    "p_holm": row["p_holm"],
-                    "compared": len(open_),
-                    "verdict": verdict(row["effect"]["value"], row["p_holm"]),
+                    "queries": found["queries"],
+                    "declarations": found["declarations"],
+                    "effect": effect,
+                    "p": p,
+                    "p_holm": p_holm,
+                    "compared": len(made),
+                    "verdict": verdict(effect["value"], p_holm),
                 }
 
 
@@ -223,7 +230,7 @@ def _judge(judge: Mapping[str, Any] | None) -> dict[str, Any] | None:
     return kept
 
 
-def _reward(reward: RewardSettings) -> dict[str, Any]:
+def _reward(reward: RewardSettings, extraction: Mapping[str, Any] | None) -> dict[str, Any]:
     """The constants used, the paper's, and a sentence if they differ."""
     ours, paper = asdict(reward), asdict(RewardSettings())
     for values in (ours, paper):
@@ -233,10 +240,9 @@ def _reward(reward: RewardSettings) -> dict[str, Any]:
     note = ""
     if scaled:
         used, published = ("/".join(str(values[key]) for key in ranks) for values in (ours, paper))
-        note = (
-            f"Rank bands are {used} (easy, full, lost) instead of the paper's {published}: scaled to a corpus much "
-            "smaller than Mathlib, where rank 30 is already far away."
-        )
+        note = f"Rank bands are {used} (easy/full/lost) instead of the paper's {published}, which suit Mathlib's size"
+        size = (extraction or {}).get("counts", {}).get("declarations")
+        note += "." if size is None else f"; this corpus has {size:,} declarations."
     return {"used": ours, "paper": paper, "scaled": scaled, "note": note}
 
 

@@ -10,8 +10,8 @@ from rich.console import Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from lean_finder.reporting.formatting import GAP, metric_label, number, p_value, signed
-from lean_finder.reporting.verdicts import PRIMARY, caption, gain, gains_of, main_line, sentence, tests
+from lean_finder.reporting.formatting import GAP, metric_label, number, p_value, signed, signed_interval
+from lean_finder.reporting.verdicts import PRIMARY, caption, gain, gains_of, main_line, scored_tests
 
 _METRICS = ("ndcg_at_1", "ndcg_at_10", "recall_at_10")
 _COLOUR = {"better": "green", "worse": "red", "open": ""}
@@ -25,12 +25,8 @@ def results_tables(results: Mapping[str, Any]) -> RenderableType:
 def _parts(results: Mapping[str, Any]) -> Iterator[RenderableType]:
     for benchmark in results["benchmarks"]:
         yield _table(results, benchmark)
-    yield Text("What the rounds gained (difference, 95 % interval, paired randomisation by declaration)", style="bold")
-    for benchmark in tests(results):
-        rows = [row for row in gains_of(results, benchmark) if row["arm"] in main_line(results)]
-        for row in rows:
-            yield Text(f"  {benchmark}: {sentence(row)}", style=_COLOUR[row["verdict"]])
-    yield Text(f"\n{_audit_line(results)}")
+    yield _gains(results)
+    yield Text(_audit_line(results))
     if results["reward"]["note"]:
         yield Text(results["reward"]["note"])
     for gap in results["gaps"]:
@@ -48,12 +44,30 @@ def _table(results: Mapping[str, Any], benchmark: str) -> Table:
     table.add_column("retriever", no_wrap=True)
     for metric in _METRICS:
         table.add_column(metric_label(metric), justify="right", no_wrap=True)
-    table.add_column(f"over r0, {metric_label(PRIMARY)}", justify="right", no_wrap=True)
+    table.add_column(f"{metric_label(PRIMARY)} over r0, p", justify="right", no_wrap=True)
     for row in results["retrievers"]:
         scores = row["benchmarks"].get(benchmark)
         cells = [_cell(scores["strict"][metric]) if scores else GAP for metric in _METRICS]
         style = "bold" if row["name"] == results["final"] else ""
         table.add_row(row["name"], *cells, _gain_cell(gain(results, row["name"], "r0", benchmark)), style=style)
+    return table
+
+
+def _gains(results: Mapping[str, Any]) -> Table:
+    """What the rounds on the way to the final retriever gained on the test sets."""
+    title = f"What the rounds gained in {metric_label(PRIMARY)} (paired by query, 95 % interval)"
+    table = Table(title=title, title_justify="left", title_style="bold", box=box.SIMPLE_HEAD, pad_edge=False)
+    for name in ("set", "arm", "over"):
+        table.add_column(name, no_wrap=True)
+    for name in ("difference", "p", "p (Holm)"):
+        table.add_column(name, justify="right", no_wrap=True)
+    table.add_column("verdict", no_wrap=True)
+    for benchmark in scored_tests(results):
+        for row in gains_of(results, benchmark):
+            if row["arm"] in main_line(results):
+                chance = (p_value(row["p"]), p_value(row["p_holm"]))
+                verdict = Text(row["verdict"], style=_COLOUR[row["verdict"]])
+                table.add_row(benchmark, row["arm"], row["over"], signed_interval(row["effect"]), *chance, verdict)
     return table
 
 

@@ -38,7 +38,7 @@ def sentence(row: Mapping[str, Any]) -> str:
     return f"{row['arm']} over {row['over']} ({row['over_is']}): {gained}, {chance}: {_SAID[row['verdict']]}"
 
 
-def tests(results: Mapping[str, Any]) -> list[str]:
+def scored_tests(results: Mapping[str, Any]) -> list[str]:
     """Names of the test sets, in order; validation sets are never among them."""
     return [name for name, about in results["benchmarks"].items() if about["purpose"] == "test"]
 
@@ -55,13 +55,14 @@ def main_line(results: Mapping[str, Any]) -> list[str]:
 
 
 def caption(results: Mapping[str, Any], benchmark: str) -> str:
-    """Row set and sizes of a benchmark. Example: "embedded: rows all, 734 queries about 153 declarations, test set"."""
+    """What a benchmark is, with its row set and sizes.
+
+    Example: "embedded (test set, rows all): 734 short queries about 153 declarations".
+    """
     about = results["benchmarks"][benchmark]
-    purpose = "test set" if about["purpose"] == "test" else "validation, not a test set"
-    return (
-        f"{benchmark}: rows {about['row_set']}, {about['queries']:,} {about['queries_are']} queries about "
-        f"{about['declarations']:,} declarations, {purpose}"
-    )
+    purpose = f"test set, rows {about['row_set']}" if about["purpose"] == "test" else "not a test"
+    sizes = f"{about['queries']:,} {about['queries_are']} queries about {about['declarations']:,} declarations"
+    return f"{benchmark} ({purpose}): {sizes}"
 
 
 def scale_note(results: Mapping[str, Any]) -> str:

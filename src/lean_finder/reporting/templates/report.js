@@ -20,7 +20,7 @@
       plot_bgcolor: "rgba(0,0,0,0)",
       font: { family: getComputedStyle(document.body).fontFamily, size: 12, color: colour("--text") },
       margin: { l: 48, r: 16, t: 12, b: 44 },
-      legend: { orientation: "h", y: 1.02, yanchor: "bottom", x: 0, xanchor: "left" },
+      legend: { ...layout.legend, orientation: "h", y: 1.02, yanchor: "bottom", x: 0, xanchor: "left" },
       hoverlabel: { bgcolor: colour("--card"), bordercolor: colour("--line"), font: { color: colour("--text") } },
     };
   }
