@@ -7,13 +7,15 @@ import logging
 import os
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
-from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from tqdm import tqdm
 
+from lean_finder.corpus.cache import ParseCache
 from lean_finder.corpus.facts import FileFacts, Problem
+from lean_finder.corpus.memory import no_collection
 from lean_finder.corpus.parse import parse_file
 from lean_finder.corpus.resolve import Resolver
 from lean_finder.errors import InputError
@@ -54,7 +56,7 @@ def extract_library(
     root = Path(root)
     files = lean_files(root, roots)
     with no_collection():
-        parsed = list(_parse_all(root, files, workers))
+        parsed = list(_parse_all(root, files, workers, cache))
         resolver = Resolver(parsed)
         declarations = resolver.run()
     problems = sorted(resolver.problems)
@@ -66,18 +68,6 @@ def extract_library(
         raise InputError(root, "no declaration in its Lean files", "check the folder")
     _LOG.info("%d declarations in %d files, %d problems", len(declarations), len(files), len(problems))
     return Extraction(declarations, problems, len(files))
-
-
-@contextmanager
-def no_collection() -> Iterator[None]:
-    """No cyclic garbage collection meanwhile: a million small tuples without a cycle would be searched again and again."""
-    enabled = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if enabled:
-            gc.enable()
 
 
 def lean_files(root: Path, roots: Sequence[str] = ()) -> list[Path]:
@@ -121,33 +111,39 @@ def module_name(root: Path, path: Path) -> str:
     return ".".join(path.relative_to(root).with_suffix("").parts)
 
 
-def read_facts(root: Path, path: Path) -> FileFacts:
-    """Facts of one file; one that cannot be read gives a problem and nothing else."""
+def read_facts(root: Path, path: Path, cache: Path | None = None) -> FileFacts:
+    """Facts of one file, from the cache if it has them; a file that cannot be read gives a problem and nothing else."""
     module = module_name(root, path)
     file = path.relative_to(root).as_posix()
     try:
-        text = path.read_bytes().decode("utf-8")
+        content = path.read_bytes()
+        entry = ParseCache(cache).path(content, module, file) if cache else None
+        known = ParseCache(cache).load(entry) if cache and entry else None
+        if known is not None:
+            return known
+        facts = parse_file(content.decode("utf-8"), module, file)
     except UnicodeDecodeError as error:
         return _unread(module, file, f"not UTF-8 (byte {error.start})")
     except OSError as error:
         return _unread(module, file, f"unreadable: {error.strerror}")
-    return parse_file(text, module, file)
+    if cache and entry:
+        ParseCache(cache).store(entry, facts)
+    return facts
 
 
 def _unread(module: str, file: str, reason: str) -> FileFacts:
     return FileFacts(module, file, [], [], [], [], [], [], [], [Problem(file, 1, reason)])
 
 
-def _parse_all(root: Path, files: Sequence[Path], workers: int) -> Iterator[FileFacts]:
+def _parse_all(root: Path, files: Sequence[Path], workers: int, cache: Path | None) -> Iterator[FileFacts]:
     count = workers or os.cpu_count() or 1
-    bar = tqdm(total=len(files), desc="reading Lean files", unit="file", disable=None, leave=False)
-    with bar:
+    with tqdm(total=len(files), desc="reading Lean files", unit="file", disable=None, leave=False) as bar:
         if count == 1 or len(files) < _SERIAL_BELOW:
             for path in files:
-                yield read_facts(root, path)
+                yield read_facts(root, path, cache)
                 bar.update()
             return
         with ProcessPoolExecutor(count, initializer=gc.disable) as pool:
-            for facts in pool.map(read_facts, [root] * len(files), files, chunksize=32):
+            for facts in pool.map(partial(read_facts, root, cache=cache), files, chunksize=32):
                 yield facts
                 bar.update()

@@ -12,6 +12,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 
+from lean_finder.corpus.memory import no_collection
 from lean_finder.corpus.resolve import resolve_names
 from lean_finder.corpus.statements import normal_form, shape, statement_key
 from lean_finder.corpus.syntax import split_commas
@@ -58,6 +59,11 @@ class Families:
 
 def find_families(declarations: Sequence[Declaration]) -> Families:
     """Partition declarations into families (definition in the module's docstring)."""
+    with no_collection():
+        return _families(declarations)
+
+
+def _families(declarations: Sequence[Declaration]) -> Families:
     by_name = {item.name: item for item in declarations}
     joins = [join for join in _all_joins(declarations, by_name) if join.left in by_name and join.right in by_name]
     parent = {name: name for name in by_name}

@@ -23,11 +23,13 @@ _SPELLINGS = {
 _UNIVERSE = re.compile(r"\b(Type|Sort)(?:\*|\s+(?:\([^()]*\)|[a-z_]\w*\b)|(?=\W|$))")
 _BINDS = frozenset({"∀", "∃", "∃!", "fun", "∑", "∏", "∫", "⋃", "⋂", "⨆", "⨅", "Σ", "Π", "∃ᶠ", "∀ᶠ", "⨁", "⨂", "∐", "∫⁻"})
 _BIND_ENDS = frozenset({",", "↦", "∈", ":", "in", "<", "≤", "≥", ">", "⊆", "≠", "∉", ")", "→"})
-_KEY_TOKEN = re.compile(r"Type\*|Sort\*|<->|->|<=|>=|!=|/\\|\\/|[A-Z][\w']{4,}(?:\.[\w'«»]+)*|[^\w\s(){}\[\]⦃⦄:,.'⟨⟩↑⇑!?·«»=<>\-]")
-_BOUND = re.compile(r"[({⦃\[]\s*([^(){}\[\]⦃⦄:]+?)\s*:")
+_KEY_TOKEN = re.compile(r"Type\*|Sort\*|<->|->|<=|>=|!=|/\\|\\/|[^\W\d_][\w'.«»]{3,}|[^\w\s(){}\[\]⦃⦄:,.'⟨⟩↑⇑!?·«»=<>\-]")
+_BOUND = re.compile(
+    r"[({⦃\[]\s*([^(){}\[\]⦃⦄:]+?)\s*:|(?:[∀∃λ∑∏⋃⋂⨆⨅∫⨁⨂Σ∐⁻!ᶠᵐ]|\bfun)\s*([^,:=↦∈<≤>≥≠⊆(){}\[\]]+)|^(\s*(?:[\w'₀-₉]+\s+)+):"
+)
 _KEY_SPELLINGS = {"->": "→", "<->": "↔", "<=": "≤", ">=": "≤", "≥": "≤", "!=": "≠", "/\\": "∧", "\\/": "∨"}
-_KEY_IGNORED = frozenset({"Type*", "Sort*", "∀", "↦", "Complex", "$", "<|", ";"})
-_KEY_LETTERS = 5
+_KEY_IGNORED = frozenset("Type* Sort* Type Sort Prop ∀ ↦ Real Complex $ <| ; then else have with show from".split())
+_KEY_LETTERS = 4
 _FLIPS = {"≥": "≤", ">": "<"}
 
 
@@ -54,20 +56,20 @@ def normal_form(signature: str, variables: str = "", resolve: Callable[[str], st
 def statement_key(signature: str, variables: str = "") -> str:
     """A cheap key that is equal for signatures of equal normal form: which operators and constants occur at all.
 
-    Only names that can hardly be bound variables count (dotted, or long and capital), by their last part.
+    Only names that are not bound and not short count, by their last part.
     """
     text = f"{variables} {signature}"
-    bound = {name for group in _BOUND.findall(text) for name in group.split()}
+    bound = {name for groups in _BOUND.findall(text) for group in groups for name in group.split()}
     words = set()
     for token in set(_KEY_TOKEN.findall(text)):
         token = _KEY_SPELLINGS.get(token, token)
         if token in _KEY_IGNORED:
             continue
         if token[0].isalpha():
+            # A name's last part survives qualification; a short one is not worth the risk of being a variable.
             head, _, last = token.rpartition(".")
-            # A name's last part survives qualification; a short or small one may be a variable or be dropped by dot notation.
-            if len(last) >= _KEY_LETTERS and last[0].isupper() and (head or last).split(".")[0] not in bound:
-                words.add(last)
+            if len(last) >= _KEY_LETTERS and (head or last).split(".")[0] not in bound:
+                words.add(last.strip("»"))
         else:
             words.add(token)
     return " ".join(sorted(words))

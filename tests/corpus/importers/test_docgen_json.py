@@ -19,6 +19,7 @@ def test_modules_give_types_and_the_index_gives_the_rest(docgen_folder: Path) ->
     found = {item.name: item for item in imported.declarations}
     assert imported.format == "docgen4"
     assert imported.certain_instances
+    assert imported.counts == {}  # what the modules gave is not taken again from the index
     assert found["Demo.op_self"] == Declaration(
         name="Demo.op_self",
         kind="theorem",

@@ -56,6 +56,17 @@ def test_lsv2_rows(write_rows: Write, lsv2_row: Row, name: str) -> None:
     assert imported.problems[0].where.endswith(f"{name}:5")
 
 
+def test_a_written_declaration_with_an_auxiliary_name_stays(write_rows: Write, lsv2_row: Row) -> None:
+    rows = [
+        lsv2_row(["Demo", "Pair"], "structure", "Type u → Type u", "(α : Type u)"),
+        lsv2_row(["Demo", "Pair", "below"], "theorem", "True", ": True"),
+        lsv2_row(["Demo", "Pair", "casesOn"], "definition", "True"),
+    ]
+    imported = import_corpus(write_rows("corpus.jsonl", rows))
+    assert [item.name for item in imported.declarations] == ["Demo.Pair", "Demo.Pair.below"]
+    assert imported.counts == {"internal: recursor or constructor lemma": 1}
+
+
 def test_frenzymath_rows_have_docstrings(write_rows: Write, lsv2_row: Row) -> None:
     rows = [
         lsv2_row(["Demo", "sq"], "theorem", "True", docstring=" Squares. "),

@@ -125,7 +125,7 @@ def _origins(database: sqlite3.Connection) -> dict[str, tuple[str, str]]:
     """Name -> (field, projection or constructor; the type that it belongs to)."""
     owner = "JOIN name_info o ON o.module_name = t.module_name AND o.position = "
     queries = {
-        "field": f"SELECT t.proj_name, o.name FROM structure_fields t {owner} t.position WHERE t.is_direct",
+        "field": f"SELECT t.proj_name, o.name FROM structure_fields t {owner} t.position",
         "projection": f"SELECT t.projection_fn, o.name FROM structure_parents t {owner} t.position",
         "constructor": "SELECT n.name, o.name FROM constructors t JOIN name_info n ON n.module_name = t.module_name"
         f" AND n.position = t.position {owner} t.type_position",
