@@ -51,6 +51,11 @@ def fold_tokens(text: str) -> list[str]:
     return _TOKEN.findall(text.lower())
 
 
+def is_blank(text: str) -> bool:
+    """Whether a text shows nothing: blanks and invisible characters only."""
+    return not text.translate(_INVISIBLE).strip()
+
+
 def squeeze(tokens: Iterable[str]) -> str:
     """The key under which two spellings of the same text meet ("non-empty" and "nonempty")."""
     return "".join(tokens).replace("-", "")

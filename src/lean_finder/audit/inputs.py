@@ -36,6 +36,9 @@ TEXT_COLUMNS = ("query", "prompt", "completion")
 #: Column that holds a declaration's formal statement as text, for sets that carry it.
 STATEMENT_COLUMN = "statement"
 
+#: What findings call the manifest; no set may have this name.
+MANIFEST_SET = "manifest"
+
 JOIN_COLUMNS = ("left", "right", "reason")
 
 
@@ -101,8 +104,9 @@ class AuditSettings:
         unknown_target: severity of a target that the library does not have.
         style_share: largest share of one style in a set before it is reported.
         length_factor: how far a set's median query length may be from the real queries' (a ratio).
-        meaning_false_alarms: share of unrelated (training, test) query pairs that may exceed the embedding threshold.
+        meaning_false_alarms: share of pairs of unrelated queries that may exceed the embedding threshold.
         meaning_sample: random pairs on which that share is measured.
+        meaning_least: least cosine that is ever reported: a small sample cannot measure a small share.
         seed: of that sample.
     """
 
@@ -116,6 +120,7 @@ class AuditSettings:
     length_factor: float = 3.0
     meaning_false_alarms: float = 1e-5
     meaning_sample: int = 1_000_000
+    meaning_least: float = 0.7
     seed: int = 0
 
 
@@ -159,7 +164,7 @@ class AuditInputs:
             raise InputError(f"benchmark row {first}", "no gold declaration", "every test query needs its gold")
         if not self.sets:
             raise InputError("training sets", "none given: there is nothing to audit")
-        names = [item.name for item in self.sets]
+        names = [*(item.name for item in self.sets), MANIFEST_SET]
         if len(set(names)) != len(names):
             raise InputError("training sets", f"two sets share the name {max(names, key=names.count)!r}")
 

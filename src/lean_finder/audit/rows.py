@@ -47,7 +47,7 @@ class Rows:
         """Columns row, column, raw, name: every declaration that a row mentions; blanks are left out."""
         tables = [self._names_of(column) for column in NAME_COLUMNS if column in self.frame]
         if not tables:
-            return pd.DataFrame({"row": [], "column": [], "raw": [], "name": []})
+            return self._names_table([], "", [])
         return pd.concat(tables, ignore_index=True)
 
     @cached_property
@@ -121,8 +121,12 @@ class Rows:
                 if name.strip():
                     rows.append(row)
                     raw.append(name)
-        table = {name: self._side.resolve(name) for name in dict.fromkeys(raw)}
-        return pd.DataFrame({"row": rows, "column": column, "raw": raw, "name": [table[name] for name in raw]})
+        return self._names_table(rows, column, raw)
+
+    def _names_table(self, rows: list[int], column: str, raw: list[str]) -> pd.DataFrame:
+        resolved = {name: self._side.resolve(name) for name in dict.fromkeys(raw)}
+        places = np.array(rows, dtype=np.int64)
+        return pd.DataFrame({"row": places, "column": column, "raw": raw, "name": [resolved[name] for name in raw]})
 
     def _list(self, cell: Any, column: str, row: int) -> list[str]:
         if is_missing(cell):

@@ -16,7 +16,7 @@ from lean_finder.audit.checks.base import Case, Check
 from lean_finder.audit.checks.catalogue import all_checks
 from lean_finder.audit.checks.manifest import MANIFEST
 from lean_finder.audit.checks.meaning import Encode, MeaningCost, meaning_check
-from lean_finder.audit.inputs import AuditInputs, TrainingSet
+from lean_finder.audit.inputs import MANIFEST_SET, AuditInputs, TrainingSet
 from lean_finder.audit.judge import Judge, evidence_frame
 from lean_finder.audit.rows import Rows
 from lean_finder.audit.testside import TestSide
@@ -89,7 +89,7 @@ def run_audit(inputs: AuditInputs, encode: Encode | None = None, without: frozen
     checks = [check for check in (*all_checks(inputs.settings), *meaning) if check.name not in without]
     plan: list[tuple[Rows, Sequence[Check]]] = [(rows, checks) for rows in every]
     if not inputs.manifest.empty and MANIFEST.name not in without:
-        manifest = TrainingSet("manifest", "search_set", inputs.manifest, "artifacts/corpus/splits.parquet")
+        manifest = TrainingSet(MANIFEST_SET, "search_set", inputs.manifest, "artifacts/corpus/splits.parquet")
         plan.append((Rows(manifest, side), [MANIFEST]))
     shared: dict[str, object] = {}
     report = AuditReport(pd.DataFrame(columns=list(FINDING_COLUMNS)), {}, {}, {}, _not_checked(inputs, encode, without))

@@ -176,15 +176,19 @@ def join_sketches(parts: Sequence[Sketches]) -> Sketches:
     )
 
 
+def bare(declaration: str) -> str:
+    """Binders, colon and type of a declaration that may come with keyword, name and proof, on one line."""
+    return " ".join(_DECLARATION.sub("", _PROOF.sub("", declaration)).split())
+
+
 def parse_statement(signature: str, variables: str = "") -> Statement:
     """Take a signature apart.
 
     Args:
-        signature: binders, a colon and the type, on one line; a whole declaration (keyword, name, proof) is also taken.
+        signature: binders, a colon and the type; a whole declaration is also taken, see `bare`.
         variables: further binders in scope.
     """
-    text = _DECLARATION.sub("", _PROOF.sub("", signature))
-    text = _UNIVERSE.sub(r"\1", f"{variables} {text}")
+    text = _UNIVERSE.sub(r"\1", f"{variables} {bare(signature)}")
     tokens = [_SPELLINGS.get(token, token) for token in _TOKEN.findall(text)]
     parts: list[list[str]] = []
     owners: list[str] = []

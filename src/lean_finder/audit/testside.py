@@ -87,6 +87,10 @@ class TestSide:
             return "test"
         return str(self.split_of.get(name, ""))
 
+    def family(self, name: str) -> str:
+        """Family of a declaration; itself when the manifest does not have it."""
+        return str(self.family_of.get(name, name))
+
     def statement(self, name: str) -> tuple[str, str] | None:
         """Signature and variables of a proposition of the library; None for anything else."""
         kind, signature, variables = self._signature_of.get(name, ("", "", ""))

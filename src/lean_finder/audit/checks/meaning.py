@@ -9,11 +9,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lean_finder.audit.checks.base import Case, Check, add_evidence
+from lean_finder.audit.inputs import AuditSettings
 
 #: Texts -> (texts, dimensions) unit vectors.
 Encode = Callable[[list[str]], NDArray[np.float32]]
 
-_BLOCK = 4096
+#: Training queries compared, and pairs sampled, at a time.
+_BLOCK, _PIECE = 4096, 65_536
 NAME = "query_meaning"
 
 
@@ -23,8 +25,8 @@ class MeaningCost:
 
     Attributes:
         threshold: cosine similarity from which on a pair is reported.
-        false_alarm_rate: share of the sampled random pairs above it.
-        sampled_pairs: how many random (training, test) pairs that share was measured on.
+        false_alarm_rate: share of the sampled pairs of unrelated queries above it.
+        sampled_pairs: how many pairs that share was measured on.
         encoded_texts: texts of this set that the encoder had to read.
         compared_pairs: pairs whose similarity was taken.
     """
@@ -39,8 +41,9 @@ class MeaningCost:
 def meaning_check(encode: Encode) -> Check:
     """The check, with an encoder.
 
-    Random pairs of a training and a test query are all but never about the same theorem, so the threshold is
-    the quantile of their similarities that leaves the share `meaning_false_alarms` above it.
+    The threshold is the quantile of the similarities of unrelated queries that leaves the share
+    `meaning_false_alarms` above it. Unrelated are random pairs of training queries of different families: pairs with
+    test queries would let a leak raise the threshold that should find it.
     """
 
     def find(case: Case) -> dict[int, str]:
@@ -69,9 +72,8 @@ def _find(case: Case, encode: Encode) -> dict[int, str]:
     tests: NDArray[np.float32] = case.shared["test vectors"]  # type: ignore[assignment]
     texts = list(case.rows.by_query)
     vectors = encode(texts)
-    threshold, rate, sampled = _threshold(
-        vectors, tests, chosen.meaning_false_alarms, chosen.meaning_sample, chosen.seed
-    )
+    families = [case.side.family(case.rows.targets[rows[0]]) for rows in case.rows.by_query.values()]
+    threshold, rate, sampled = _threshold(vectors, families, chosen)
     found: dict[int, str] = {}
     for start in range(0, len(texts), _BLOCK):
         similarities = vectors[start : start + _BLOCK] @ tests.T
@@ -86,18 +88,19 @@ def _find(case: Case, encode: Encode) -> dict[int, str]:
     return found
 
 
-def _threshold(
-    vectors: NDArray[np.float32], tests: NDArray[np.float32], rate: float, sample: int, seed: int
-) -> tuple[float, float, int]:
+def _threshold(vectors: NDArray[np.float32], families: list[str], settings: AuditSettings) -> tuple[float, float, int]:
     """(threshold, share of sampled pairs above it, pairs sampled)."""
-    rng = np.random.default_rng(seed)
-    size = min(sample, len(vectors) * len(tests))
-    values = np.empty(size, dtype=np.float32)
-    for start in range(0, size, 65_536):
-        stop = min(start + 65_536, size)
-        left = rng.integers(0, len(vectors), stop - start)
-        right = rng.integers(0, len(tests), stop - start)
-        values[start:stop] = np.einsum("ij,ij->i", vectors[left], tests[right])
-    above = int(size * rate)
-    threshold = float(np.partition(values, size - 1 - above)[size - 1 - above])
-    return threshold, float((values > threshold).mean()), size
+    rng = np.random.default_rng(settings.seed)
+    _, group = np.unique(families, return_inverse=True)
+    values: list[NDArray[np.float32]] = []
+    for start in range(0, settings.meaning_sample, _PIECE):
+        size = min(_PIECE, settings.meaning_sample - start)
+        left, right = rng.integers(0, len(vectors), size), rng.integers(0, len(vectors), size)
+        unrelated = group[left] != group[right]
+        values.append(np.einsum("ij,ij->i", vectors[left[unrelated]], vectors[right[unrelated]]))
+    sample = np.sort(np.concatenate(values))
+    if not len(sample):
+        return settings.meaning_least, 0.0, 0
+    above = int(len(sample) * settings.meaning_false_alarms)
+    threshold = max(float(sample[len(sample) - 1 - above]), settings.meaning_least)
+    return threshold, float((sample > threshold).mean()), len(sample)

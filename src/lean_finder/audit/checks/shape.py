@@ -5,6 +5,7 @@ from __future__ import annotations
 import pandas as pd
 
 from lean_finder.audit.checks.base import WHOLE_SET, Case, Check, add_evidence
+from lean_finder.audit.folding import is_blank
 from lean_finder.audit.inputs import NAME_COLUMNS, TEXT_COLUMNS
 from lean_finder.audit.rows import is_missing
 
@@ -24,7 +25,7 @@ def find_blanks(case: Case) -> dict[int, str]:
     for column in (*TEXT_COLUMNS, *NAME_COLUMNS):
         if column in frame and column not in optional:
             for row, cell in enumerate(frame[column].tolist()):
-                blank = not cell.strip() if isinstance(cell, str) else is_missing(cell) or len(cell) == 0
+                blank = is_blank(cell) if isinstance(cell, str) else is_missing(cell) or len(cell) == 0
                 if blank:
                     add_evidence(found, [row], f"{column} is blank")
     return found

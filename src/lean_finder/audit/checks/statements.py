@@ -13,7 +13,7 @@ import numpy as np
 
 from lean_finder.audit.checks.base import Case, Check, add_evidence
 from lean_finder.audit.minhash import candidates, signatures
-from lean_finder.audit.statements import Sketches, join_sketches, parse_statement, sketch
+from lean_finder.audit.statements import Sketches, bare, join_sketches, parse_statement, sketch
 from lean_finder.corpus.statements import normal_form
 
 #: Statements from which on a second process pays for its start.
@@ -73,7 +73,7 @@ def _training(case: Case) -> Stated:
                 rows.append(table[places].tolist())
         for formal, carriers in case.rows.by_statement.items():
             labels.append("the formal text")
-            texts.append((formal, ""))
+            texts.append((bare(formal), ""))
             rows.append(carriers)
         case.notes["statements"] = Stated(labels, texts, rows)
     return case.notes["statements"]  # type: ignore[return-value]
