@@ -97,7 +97,7 @@ def first_sentence(text: str) -> str:
 def verbalise(signature: str) -> str:
     """A signature read aloud: symbols as words, brackets dropped, dotted names as words."""
     spoken = _SYMBOL.sub(lambda match: _SPOKEN[match.group()], signature.replace(":=", " by default "))
-    spoken = re.sub(r"\s:\s", " of type ", spoken)
+    spoken = re.sub(r"(?<![)\]}⦄])\s:\s", " of type ", spoken)  # the colon after the binders stays a colon
     spoken = re.sub(r"[A-Za-z_][\w']*(?:\.[A-Za-z_][\w']*)+", lambda match: name_words(match.group()), spoken)
     return " ".join(re.sub(r"[()\[\]{}⟨⟩⦃⦄,@]", " ", spoken).split())
 
