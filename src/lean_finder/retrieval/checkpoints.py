@@ -125,7 +125,5 @@ def _restore_moments(model: nn.Module, optimizer: torch.optim.Optimizer, moments
         by_parameter.setdefault(name, {})[key] = value
     for name, parameter in model.named_parameters():
         if name in by_parameter:
-            optimizer.state[parameter] = {
-                key: value if key == "step" else value.to(parameter.device, parameter.dtype)
-                for key, value in by_parameter[name].items()
-            }
+            # On the parameter's device, the step count too: that is where the fused optimizer keeps it.
+            optimizer.state[parameter] = {key: value.to(parameter.device) for key, value in by_parameter[name].items()}

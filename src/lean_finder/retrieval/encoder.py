@@ -28,7 +28,7 @@ logger = logging.getLogger(__name__)
 Vectors = npt.NDArray[np.float32]
 
 #: Tokens of one batch, padding included: on a CPU what stays in cache, on a GPU what fills it.
-_BATCH_TOKENS = {"cpu": 2048, "cuda": 65536}
+_BATCH_TOKENS = {"cpu": 1024, "cuda": 65536}
 
 
 def pick_device(name: str) -> torch.device:

@@ -8,7 +8,7 @@ Both fusions run over the whole corpus, so their ranks are exact like those of t
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Literal, Protocol, get_args
 
 import numpy as np
@@ -62,20 +62,20 @@ class HybridRetriever(ScoringRetriever):
         self.names = parts[0].names
         self._parts = list(parts)
         self._weights = [float(weight) for weight in weights]
-        self._scale: Callable[[Scores], Scores] = (
-            (lambda scores: (1 / (constant + competition_ranks(scores))).astype(np.float32))
-            if fusion == "reciprocal_rank"
-            else _unit_range
-        )
+        self._fusion: Fusion = fusion
+        self._constant = constant
 
     def scores(self, query: str) -> Scores:
         """Fused scores of every declaration."""
         total = np.zeros(len(self.names), dtype=np.float32)
         for part, weight in zip(self._parts, self._weights, strict=True):
-            total += np.float32(weight) * self._scale(part.scores(query))
+            total += np.float32(weight) * scaled(part.scores(query), self._fusion, self._constant)
         return total
 
 
-def _unit_range(scores: Scores) -> Scores:
+def scaled(scores: Scores, fusion: Fusion, constant: float = 60.0) -> Scores:
+    """One part's scores (n,) as the fusion adds them up, before its weight."""
+    if fusion == "reciprocal_rank":
+        return (1 / (constant + competition_ranks(scores))).astype(np.float32)
     low, high = scores.min(), scores.max()
     return (scores - low) / (high - low) if high > low else np.zeros_like(scores)

@@ -17,7 +17,7 @@ import numpy as np
 
 from lean_finder.errors import InputError
 from lean_finder.retrieval.contract import TokenizationContract
-from lean_finder.retrieval.exact import Ids, Vectors, check_vectors, exact_ranks, exact_search
+from lean_finder.retrieval.exact import Ids, Vectors, check_vectors, exact_ranks, exact_search, longest_norm
 from lean_finder.storage import atomic_path, read_json, write_json, write_text
 
 logger = logging.getLogger(__name__)
@@ -90,6 +90,7 @@ class DenseIndex:
     device: str = "cpu"
     _faiss: Any = None
     _ids: dict[str, int] = field(default_factory=dict)
+    _longest: float | None = None
 
     def __post_init__(self) -> None:
         self._ids = {name: place for place, name in enumerate(self.names)}
@@ -169,7 +170,7 @@ class DenseIndex:
         try:
             # Copy-on-write mapping: pages are shared between processes, and torch accepts the array.
             vectors = np.load(folder / "vectors.npy", mmap_mode="c", allow_pickle=False)
-            names = (folder / "names.txt").read_text(encoding="utf-8").splitlines()
+            names = (folder / "names.txt").read_text(encoding="utf-8").split("\n")[:-1]
             approximate = faiss.read_index(str(folder / "faiss.index")) if kind != "flat" else None
         except (OSError, ValueError, RuntimeError) as error:
             raise InputError(folder, f"damaged index: {str(error).splitlines()[0][:160]}", _FIX) from error
@@ -204,7 +205,9 @@ class DenseIndex:
             raise InputError("targets", f"{targets.shape} for {len(queries)} queries", "one each")
         if len(targets) and not (targets.min() >= 0 and targets.max() < len(self.names)):
             raise InputError("targets", "an id outside the corpus", f"ids are 0 to {len(self.names) - 1}")
-        return exact_ranks(queries, self.vectors, targets, self.device)
+        if self._longest is None:
+            self._longest = longest_norm(self.vectors)
+        return exact_ranks(queries, self.vectors, targets, self.device, self._longest)
 
     def ids_of(self, names: Sequence[str]) -> Ids:
         """Ids of declarations.

@@ -108,7 +108,7 @@ class LexicalRetriever(ScoringRetriever):
         if corpus is not None and meta.get("corpus") != corpus:
             raise InputError(folder, "lexical index of another corpus", _FIX)
         try:
-            names = (folder / "names.txt").read_text(encoding="utf-8").splitlines()
+            names = (folder / "names.txt").read_text(encoding="utf-8").split("\n")[:-1]
             model = bm25s.BM25.load(folder, load_corpus=False, allow_pickle=False)
         except (OSError, ValueError, KeyError) as error:
             raise InputError(folder, f"damaged lexical index: {error}", _FIX) from error

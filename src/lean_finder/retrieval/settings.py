@@ -6,7 +6,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from lean_finder.errors import InputError
-from lean_finder.retrieval.model_folder import DTYPES
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,8 +79,8 @@ class TrainingSettings:
         for name in ("warmup_share", "dropout"):
             if not 0 <= getattr(self, name) < 1:
                 raise InputError(f"retriever.{name}", f"{getattr(self, name)}", "at least 0 and below 1")
-        if self.dtype not in DTYPES:
-            raise InputError("retriever.dtype", f"unknown type {self.dtype!r}", f"one of {', '.join(DTYPES)}")
+        if self.dtype not in ("float32", "bfloat16"):
+            raise InputError("retriever.dtype", f"cannot train in {self.dtype!r}", "float32 or bfloat16")
         if self.patience and not self.validate_every:
             raise InputError("retriever.patience", "early stopping without validation", "set validate_every")
 

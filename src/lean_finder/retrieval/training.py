@@ -39,7 +39,7 @@ from lean_finder.retrieval.checkpoints import (
 )
 from lean_finder.retrieval.contract import TokenizationContract
 from lean_finder.retrieval.embedding import Tokens, embed, token_batches, tokenize
-from lean_finder.retrieval.encoder import Encoder
+from lean_finder.retrieval.encoder import Encoder, pick_device
 from lean_finder.retrieval.exact import exact_ranks
 from lean_finder.retrieval.grad_cache import backward_cached, backward_plain
 from lean_finder.retrieval.loss import LossOutput, MaskedInfoNCE
@@ -112,12 +112,12 @@ def train_retriever(
         checkpoints: folder for resumable state; emptied when training has ended.
         contract: how texts become vectors, default the base folder's own.
         hard_negatives: for each row of `pairs`, names of declarations to add to the batch as candidates.
-        device: see `encoder.pick_device`; over several processes each takes its own.
+        device: auto, cpu or cuda; over several processes each takes the GPU of its number.
 
     Raises:
         InputError: no pairs, an empty query, an unusable folder, or a loss that is no longer a number.
     """
-    processes = PartialState(cpu=device == "cpu" or not torch.cuda.is_available())
+    processes = PartialState(cpu=pick_device(device).type == "cpu")
     contract = contract or contract_of_folder(base)
     tokenizer = load_tokenizer(base, contract)
     data = _tokenise(pairs, document_text, family_of, hard_negatives or [], tokenizer, contract)
@@ -294,9 +294,8 @@ class _Trainer:
 
     def _embed(self, rows: Sequence[Tokens]) -> Tensor:
         device = self.processes.device
-        mixed = self.settings.dtype != "float32"
-        dtype = torch.bfloat16 if self.settings.dtype == "bfloat16" else torch.float16
-        with torch.autocast(device.type, dtype=dtype, enabled=mixed):
+        mixed = self.settings.dtype == "bfloat16"
+        with torch.autocast(device.type, dtype=torch.bfloat16, enabled=mixed):
             return embed(self.model, rows, self.contract, int(self.tokenizer.pad_token_id or 0), device)
 
     def _gather(self, own: Tensor, rows: npt.NDArray[np.int64], total: int) -> Tensor:
