@@ -91,7 +91,7 @@ def generate_queries(
     """
     if prompts.empty:
         raise InputError("prompts", "there are no declarations to write queries for", "check the split")
-    _open_shards(shard_dir, _fingerprint(prompts, settings, model, seed))
+    open_shards(shard_dir, prompts, settings, model, seed)
     starts = range(0, len(prompts), settings.shard_size)
     frames = []
     for number, start in enumerate(tqdm(starts, desc=f"queries of {arm}", unit="shard")):
@@ -209,8 +209,9 @@ def _batches(lengths: list[int], batch_size: int) -> Iterator[list[int]]:
         yield order[start : start + batch_size]
 
 
-def _open_shards(shard_dir: Path, fingerprint: str) -> None:
+def open_shards(shard_dir: Path, prompts: pd.DataFrame, settings: SamplingSettings, model: str, seed: int) -> None:
     """Make the shard folder this run's own: empty it if it belongs to other inputs."""
+    fingerprint = _fingerprint(prompts, settings, model, seed)
     mark = shard_dir / "inputs.json"
     if mark.is_file():
         try:
