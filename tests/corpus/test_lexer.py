@@ -1,4 +1,6 @@
-"""Guards the first pass: comments and strings vanish, offsets stay, nothing hangs. Run: pytest tests/corpus/test_lexer.py"""
+"""Guards the first pass: comments and strings vanish, offsets stay, nothing hangs.
+
+Run: pytest tests/corpus/test_lexer.py"""
 
 from __future__ import annotations
 
@@ -11,8 +13,40 @@ from lean_finder.corpus.lexer import UNCLOSED_COMMENT, UNCLOSED_STRING, read_sou
 from lean_finder.corpus.parse import parse_file
 
 PIECES = st.sampled_from(
-    ["/-", "-/", "/--", "--", '"', '\\"', "«", "»", "'\"'", 'r#"', '"#', "theorem x : 1 = 1 := rfl", "\n", "\n\n", " ", "(", ")", "[", "]",
-     "@[simp", "where", "| a", ":=", "end", "namespace N", "section", "variable (x", "in", "∀", "λ", "\u00ad", "\u2028"]
+    [
+        "/-",
+        "-/",
+        "/--",
+        "--",
+        '"',
+        '\\"',
+        "«",
+        "»",
+        "'\"'",
+        'r#"',
+        '"#',
+        "theorem x : 1 = 1 := rfl",
+        "\n",
+        "\n\n",
+        " ",
+        "(",
+        ")",
+        "[",
+        "]",
+        "@[simp",
+        "where",
+        "| a",
+        ":=",
+        "end",
+        "namespace N",
+        "section",
+        "variable (x",
+        "in",
+        "∀",
+        "λ",
+        "\u00ad",
+        "\u2028",
+    ]
 )
 
 

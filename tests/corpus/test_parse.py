@@ -23,7 +23,10 @@ def names(text: str) -> list[tuple[str, str, int]]:
 
 
 def test_name_kind_line_signature_and_doc() -> None:
-    item = one("/-- Doubling is even. -/\n@[simp, grind =]\nprotected theorem Nat.even_double\n    (n : Nat) : Even (n + n) := by\n  omega\n")
+    item = one(
+        "/-- Doubling is even. -/\n@[simp, grind =]\nprotected theorem Nat.even_double\n"
+        "    (n : Nat) : Even (n + n) := by\n  omega\n"
+    )
     assert (item.name, item.kind, item.line) == ("Nat.even_double", "theorem", 3)
     assert item.signature == "(n : Nat) : Even (n + n)"
     assert item.docstring == "Doubling is even."
@@ -37,7 +40,7 @@ def test_attributes_on_their_own_lines_stay_with_the_declaration() -> None:
 
 
 def test_attribute_text_at_column_zero_is_no_command() -> None:
-    item = one("@[to_additive (attr := simp,\ndeprecated other (since := \"2025-01-01\"))]\ndef bar : Nat := 1\n")
+    item = one('@[to_additive (attr := simp,\ndeprecated other (since := "2025-01-01"))]\ndef bar : Nat := 1\n')
     assert item.name == "bar"
     assert len(item.attributes) == 1
 
@@ -81,7 +84,8 @@ def test_equations_end_a_signature_but_absolute_values_do_not() -> None:
 def test_variables_that_are_used_come_along() -> None:
     text = (
         "variable {G H : Type*} [Group G] [Group H] (f : G → H) (unused : Nat)\n"
-        "theorem t : f 1 = f 1 := rfl\nvariable (G) in\ntheorem u : (1 : G) = 1 := rfl\ntheorem v (x : G) : x = x := rfl\n"
+        "theorem t : f 1 = f 1 := rfl\nvariable (G) in\ntheorem u : (1 : G) = 1 := rfl\n"
+        "theorem v (x : G) : x = x := rfl\n"
         "omit [Group G] in\ntheorem w (x : G) : x = x := rfl\n"
     )
     t, u, v, w = parse(text).declarations
@@ -123,9 +127,15 @@ def test_structure_members() -> None:
 
 
 def test_inductive_members_and_deriving() -> None:
-    facts = parse("inductive T (α) : Type\n  | leaf\n  | /-- Two. -/ node (l r : T α) : T α\nderiving DecidableEq, Repr\n")
+    facts = parse(
+        "inductive T (α) : Type\n  | leaf\n  | /-- Two. -/ node (l r : T α) : T α\nderiving DecidableEq, Repr\n"
+    )
     assert [(item.name, item.kind) for item in facts.declarations] == [
-        ("T", "inductive"), ("T.leaf", "constructor"), ("T.node", "constructor"), ("", "instance"), ("", "instance"),
+        ("T", "inductive"),
+        ("T.leaf", "constructor"),
+        ("T.node", "constructor"),
+        ("", "instance"),
+        ("", "instance"),
     ]
     assert facts.declarations[2].docstring == "Two."
 
@@ -138,14 +148,24 @@ def test_class_forms() -> None:
 def test_instances_with_and_without_a_name() -> None:
     text = "instance : A B := x\ninstance (priority := low) foo : A C := x\ninstance {α} [D α] : A α where\n  f := 1\n"
     assert [(item.name, item.signature) for item in parse(text).declarations] == [
-        ("", ": A B"), ("foo", ": A C"), ("", "{α} [D α] : A α"),
+        ("", ": A B"),
+        ("foo", ": A C"),
+        ("", "{α} [D α] : A α"),
     ]
 
 
 def test_aliases_in_all_forms() -> None:
-    text = "namespace N\nalias a := X.b\n@[deprecated (since := \"2024-01-02\")] alias ⟨c, d⟩ :=\n  X.iff\nalias ⟨_, e⟩ := f\n"
+    text = (
+        'namespace N\nalias a := X.b\n@[deprecated (since := "2024-01-02")] alias ⟨c, d⟩ :=\n  X.iff\n'
+        "alias ⟨_, e⟩ := f\n"
+    )
     found = [(item.declaration.name, item.target, item.side, item.declaration.line) for item in parse(text).aliases]
-    assert found == [("N.a", "X.b", "", 2), ("N.c", "X.iff", "mp", 3), ("N.d", "X.iff", "mpr", 3), ("N.e", "f", "mpr", 5)]
+    assert found == [
+        ("N.a", "X.b", "", 2),
+        ("N.c", "X.iff", "mp", 3),
+        ("N.d", "X.iff", "mpr", 3),
+        ("N.e", "f", "mpr", 5),
+    ]
 
 
 def test_quoted_and_unicode_names() -> None:
@@ -154,13 +174,17 @@ def test_quoted_and_unicode_names() -> None:
 
 
 def test_text_of_macros_is_no_declaration() -> None:
-    facts = parse("macro \"x\" : command => `(\n  theorem $n : True := trivial\n  namespace $n\n  end $n)\ndef y : Nat := 1\n")
+    facts = parse(
+        'macro "x" : command => `(\n  theorem $n : True := trivial\n  namespace $n\n  end $n)\ndef y : Nat := 1\n'
+    )
     assert [item.name for item in facts.declarations] == ["y"]
     assert facts.problems == []
 
 
 def test_indented_declarations_are_found() -> None:
-    assert [name for name, _, _ in names("namespace A\n  theorem x : True := by\n    trivial\n  def y : Nat := 1\nend A\n")] == ["A.x", "A.y"]
+    assert [
+        name for name, _, _ in names("namespace A\n  theorem x : True := by\n    trivial\n  def y : Nat := 1\nend A\n")
+    ] == ["A.x", "A.y"]
 
 
 def test_a_cut_declaration_is_reported() -> None:
@@ -169,7 +193,9 @@ def test_a_cut_declaration_is_reported() -> None:
 
 
 def test_scoped_notation_and_mutual_blocks() -> None:
-    facts = parse("scoped[N] notation \"ℝ∞\" => Ext\nmutual\ninductive A\n  | a\ninductive B\n  | b\nend\ndef c : Nat := 1\n")
+    facts = parse(
+        'scoped[N] notation "ℝ∞" => Ext\nmutual\ninductive A\n  | a\ninductive B\n  | b\nend\ndef c : Nat := 1\n'
+    )
     assert facts.notations == [('0 "ℝ∞"', "Ext")]
     assert [item.name for item in facts.declarations] == ["A", "A.a", "B", "B.b", "c"]
     assert facts.problems == []

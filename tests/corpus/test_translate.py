@@ -9,29 +9,57 @@ from lean_finder.corpus.translate import NameTranslator, Translation, guess_part
 
 
 def test_words_of_a_name() -> None:
-    assert split_case("InvHMulLEConjugate₂SMul_ne_top") == ["Inv", "HMul", "LE", "Conjugate₂", "SMul", "_", "ne", "_", "top"]
+    assert split_case("InvHMulLEConjugate₂SMul_ne_top") == [
+        "Inv",
+        "HMul",
+        "LE",
+        "Conjugate₂",
+        "SMul",
+        "_",
+        "ne",
+        "_",
+        "top",
+    ]
 
 
 @pytest.mark.parametrize(
     ("name", "twin"),
     [
-        ("mul_comm'", "add_comm'"), ("one_le_mul", "nonneg_add"), ("MonoidHom", "AddMonoidHom"), ("prod_mul_distrib", "sum_add_distrib"),
-        ("mulSupport", "support"), ("instSMul", "instVAdd"), ("orderOf_pow", "addOrderOf_nsmul"), ("isOfFinOrder_inv_iff", "isOfFinAddOrder_neg_iff"),
-        ("mul_lt_one", "add_neg"), ("CancelCommMonoid", "AddCancelCommMonoid"), ("eventuallyLE_one", "eventuallyLE_zero"),
+        ("mul_comm'", "add_comm'"),
+        ("one_le_mul", "nonneg_add"),
+        ("MonoidHom", "AddMonoidHom"),
+        ("prod_mul_distrib", "sum_add_distrib"),
+        ("mulSupport", "support"),
+        ("instSMul", "instVAdd"),
+        ("orderOf_pow", "addOrderOf_nsmul"),
+        ("isOfFinOrder_inv_iff", "isOfFinAddOrder_neg_iff"),
+        ("mul_lt_one", "add_neg"),
+        ("CancelCommMonoid", "AddCancelCommMonoid"),
+        ("eventuallyLE_one", "eventuallyLE_zero"),
     ],
 )
 def test_additive_names(name: str, twin: str) -> None:
     assert guess_part(name, "to_additive") == twin
 
 
-@pytest.mark.parametrize(("name", "twin"), [("le_sup_left", "le_inf_left"), ("bddAbove_Ici", "bddBelow_Iic"), ("WellFoundedLT", "WellFoundedGT"), ("isGLB", "isLUB")])
+@pytest.mark.parametrize(
+    ("name", "twin"),
+    [
+        ("le_sup_left", "le_inf_left"),
+        ("bddAbove_Ici", "bddBelow_Iic"),
+        ("WellFoundedLT", "WellFoundedGT"),
+        ("isGLB", "isLUB"),
+    ],
+)
 def test_dual_names_go_both_ways(name: str, twin: str) -> None:
     assert guess_part(name, "to_dual") == twin
     assert guess_part(twin, "to_dual") == name
 
 
 def test_parts_of_an_attribute() -> None:
-    found = parse_translation('to_additive (attr := simp, norm_cast) (reorder := 1 2) existing foo /-- Doc. -/', split_commas)
+    found = parse_translation(
+        "to_additive (attr := simp, norm_cast) (reorder := 1 2) existing foo /-- Doc. -/", split_commas
+    )
     assert found == Translation("to_additive", "foo", "existing", "Doc.", ("simp", "norm_cast"))
     assert parse_translation("to_additive_ignore_args 1", split_commas) is None
     assert parse_translation("simp", split_commas) is None

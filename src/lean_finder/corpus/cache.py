@@ -1,7 +1,9 @@
 """Facts of files that were parsed before, by content: a second extraction parses only what changed.
 
-An entry is named by the digest of the file's bytes, its module and the parser's own source, so it can be stale in no way:
-another text, another place or another version of the parser is another entry. Entries are JSON, written whole or not at all.
+An entry is named by the digest of the file's bytes, its module and the parser's own source, so it can be stale in no
+way:
+another text, another place or another version of the parser is another entry. Entries are JSON, written whole or not
+at all.
 """
 
 from __future__ import annotations

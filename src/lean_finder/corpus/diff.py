@@ -34,8 +34,12 @@ def diff_corpora(old: Sequence[Declaration], new: Sequence[Declaration]) -> Corp
     renamed = sorted(
         (name, item.replacement)
         for name, item in after.items()
-        if item.deprecated and item.replacement and name in before and not before[name].deprecated
-        and item.replacement in after and item.replacement not in before
+        if item.deprecated
+        and item.replacement
+        and name in before
+        and not before[name].deprecated
+        and item.replacement in after
+        and item.replacement not in before
     )
     targets = {target for _, target in renamed}
     both = sorted(before.keys() & after.keys())

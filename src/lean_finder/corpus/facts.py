@@ -1,6 +1,7 @@
 """What one Lean file says by itself, before names of other files are known.
 
-All records are tuples of strings, numbers, booleans and lists of these, so that they cross process borders cheaply and are
+All records are tuples of strings, numbers, booleans and lists of these, so that they cross process borders cheaply
+and are
 stored as JSON in the parse cache.
 """
 
@@ -22,7 +23,8 @@ class RawDeclaration(NamedTuple):
 
     `name` is full, or "" for an instance that Lean will name. `opens` are the opened namespaces, blank-separated.
     `made_by`/`origin` as in `Declaration`. `parent_type` is set for parent projections written in notation, whose
-    name needs the notation table. `bare` is the signature up to the class for an anonymous instance of a `deriving` clause.
+    name needs the notation table. `bare` is the signature up to the class for an anonymous instance of a `deriving`
+    clause.
     """
 
     name: str

@@ -115,7 +115,7 @@ def _twins(declarations: Sequence[Declaration]) -> Iterable[Join]:
 
 
 def _same(declarations: Sequence[Declaration], by_name: Mapping[str, Declaration]) -> Iterable[Join]:
-    """Equal statements and equal texts. Full normal forms are made only where a cheap key or the text already agrees."""
+    """Equal statements and equal texts; full normal forms only where a cheap key or the text already agrees."""
     cache: dict[tuple[str, str], str] = {}
 
     def form(item: Declaration) -> str:
@@ -146,9 +146,7 @@ def _same(declarations: Sequence[Declaration], by_name: Mapping[str, Declaration
                 yield Join(first[text], item.name, "same_text", item.docstring)
 
 
-def _constant(
-    namespace: str, by_name: Mapping[str, Declaration], cache: dict[tuple[str, str], str], ident: str
-) -> str:
+def _constant(namespace: str, by_name: Mapping[str, Declaration], cache: dict[tuple[str, str], str], ident: str) -> str:
     key = (namespace, ident)
     if key not in cache:
         cache[key] = resolve_names(ident, namespace, "", by_name) or ident

@@ -1,4 +1,4 @@
-"""Lemmas that attributes make: `ext`, `mk_iff`, `reassoc`, `elementwise`, `to_app`, `to_fun`, `simps` and `irreducible_def`.
+"""Lemmas that attributes make: `ext`, `mk_iff`, `reassoc`, `elementwise`, `to_app`, `to_fun`, `simps`; `irreducible_def`.
 
 Each gets its name by the attribute's rule (Lean core and Mathlib v4.28), the place of its source, and its
 statement where the text of the source determines it ("" where only elaboration could tell). Of `simps` only
@@ -94,8 +94,12 @@ def _mk_iff(raw: RawDeclaration, text: str, members: Sequence[RawDeclaration]) -
     fields = [split_signature(member.signature) for member in members if member.kind == "field"]
     if raw.kind in _PARENT_KINDS and fields:
         head, type_ = _binders_and_type(raw)
-        parts = [f"∀ {' '.join(b.text for b in binders)}, {result}" if binders else result for binders, result in fields]
-        signature = f"{head} : {type_} ↔ {' ∧ '.join(f'({part})' if len(parts) > 1 else part for part in parts)}".strip()
+        parts = [
+            f"∀ {' '.join(b.text for b in binders)}, {result}" if binders else result for binders, result in fields
+        ]
+        signature = (
+            f"{head} : {type_} ↔ {' ∧ '.join(f'({part})' if len(parts) > 1 else part for part in parts)}".strip()
+        )
     yield name, signature
 
 

@@ -1,7 +1,9 @@
 """Names that Lean gives to anonymous instances.
 
-Source of the scheme: Lean 4, `Lean/Elab/DeclNameGen.lean`. The type is read as a tree of constants: each constant's last
-part is written with a capital, every constant once, explicit and type arguments only; binders of the instance itself that
+Source of the scheme: Lean 4, `Lean/Elab/DeclNameGen.lean`. The type is read as a tree of constants: each constant's
+last
+part is written with a capital, every constant once, explicit and type arguments only; binders of the instance itself
+that
 its type does not depend on are added as `Of…`; the constants of the current namespace are left out; a name
 that mentions nothing of this project ends in the project's name. Lean elaborates first; here implicit
 arguments and coercions are reconstructed from the signatures in the corpus, which is right in the usual case.
@@ -74,9 +76,7 @@ class Library:
 class InstanceNamer:
     """Names one anonymous instance."""
 
-    def __init__(
-        self, library: Library, grammar: Grammar, resolve: Resolve, namespace: str, variables: str
-    ) -> None:
+    def __init__(self, library: Library, grammar: Grammar, resolve: Resolve, namespace: str, variables: str) -> None:
         self.library = library
         self.grammar = grammar
         self.resolve = resolve
@@ -153,7 +153,9 @@ class InstanceNamer:
         if dot:
             owner = self.resolve(head)
             if owner:
-                return Node("app", "", (Node("const", self.projection(last, Node("const", owner))), Node("const", owner)))
+                return Node(
+                    "app", "", (Node("const", self.projection(last, Node("const", owner))), Node("const", owner))
+                )
         return Node("const", ident)
 
     def projection(self, last: str, owner: Node) -> str:
@@ -209,8 +211,10 @@ class InstanceNamer:
         if head.kind == "const" and head.text in TYPED and arguments:
             text += self.operand_type(arguments, seen, used)
         if head.kind == "const" and head.text == "Membership.mem" and len(arguments) > 1:
-            return text + self.type_words(arguments[1], seen, used) + "".join(
-                self.words(argument, seen, used) for argument in reversed(arguments)
+            return (
+                text
+                + self.type_words(arguments[1], seen, used)
+                + "".join(self.words(argument, seen, used) for argument in reversed(arguments))
             )
         expected = self.expected_types(head)
         for at, argument in enumerate(arguments):
@@ -232,7 +236,9 @@ class InstanceNamer:
         if head == "Set":
             return self.words(Node("const", "Set.Elem"), seen, used) + self.words(node, seen, used)
         if head in self.library.set_like:
-            text = self.words(Node("const", "Subtype"), seen, used) + self.words(Node("const", "Membership.mem"), seen, used)
+            text = self.words(Node("const", "Subtype"), seen, used) + self.words(
+                Node("const", "Membership.mem"), seen, used
+            )
             return text + self.words(Node("const", head), seen, used) + self.words(node, seen, used)
         if head in self.library.carriers:
             return self.words(Node("const", f"{head}.carrier"), seen, used) + self.words(node, seen, used)
@@ -277,7 +283,7 @@ class InstanceNamer:
             if binder.bracket != "[":
                 continue
             words = NAME_RE.findall(binder.type)
-            if not words or words[0] not in offered and not any(c.rsplit(".", 1)[-1] == words[0] for c in offered):
+            if not words or (words[0] not in offered and not any(c.rsplit(".", 1)[-1] == words[0] for c in offered)):
                 continue
             speaks_of = set().union(*(given[word] for word in words[1:] if word in given)) if given else set()
             if speaks_of <= variables:

@@ -16,7 +16,9 @@ _STRING_END = re.compile(r'(?:[^"\\]++|\\.)*+"', re.DOTALL)
 _GUTTER = re.compile(r"\n[ \t]*")
 
 #: A line that can only be the start of a declaration: used to recover from a string that is never closed.
-_FRESH_START = re.compile(r"\n\n(?:@\[|(?:theorem|lemma|def|instance|structure|class|inductive|abbrev|namespace|end)\b)")
+_FRESH_START = re.compile(
+    r"\n\n(?:@\[|(?:theorem|lemma|def|instance|structure|class|inductive|abbrev|namespace|end)\b)"
+)
 
 UNCLOSED_COMMENT = "comment is never closed"
 UNCLOSED_STRING = "string is never closed"
@@ -97,7 +99,7 @@ def read_source(text: str) -> Source:
         elif mark == "«":
             close = text.find("»", start)
             line_end = text.find("\n", start)
-            position = close + 1 if 0 <= close and (line_end < 0 or close < line_end) else start + 1
+            position = close + 1 if close >= 0 and (line_end < 0 or close < line_end) else start + 1
             continue
         else:
             end = _string_end(text, start)
@@ -156,7 +158,11 @@ def _string_end(text: str, quote: int) -> int:
     while quote - hashes > 0 and text[quote - hashes - 1] == "#":
         hashes += 1
     before = quote - hashes - 1
-    if before >= 0 and text[before] == "r" and not (before and (text[before - 1].isalnum() or text[before - 1] in "_'!?")):
+    if (
+        before >= 0
+        and text[before] == "r"
+        and not (before and (text[before - 1].isalnum() or text[before - 1] in "_'!?"))
+    ):
         close = text.find('"' + "#" * hashes, quote + 1)
         return -1 if close < 0 else close + 1 + hashes
     match = _STRING_END.match(text, quote + 1)

@@ -19,7 +19,9 @@ from lean_finder.corpus.syntax import (
     top_level,
 )
 
-_CONSTRUCTOR_NAME = re.compile(rf"\s*(?:(?:private|protected)\s+)*({PART_RE.pattern})\s*(?:\([^)]*\)\s*|\{{[^}}]*\}}\s*)*::")
+_CONSTRUCTOR_NAME = re.compile(
+    rf"\s*(?:(?:private|protected)\s+)*({PART_RE.pattern})\s*(?:\([^)]*\)\s*|\{{[^}}]*\}}\s*)*::"
+)
 _FIELD_HEAD = re.compile(r"\s*(?:@\[[^\]]*\]\s*|(?:private|protected|public|noncomputable|mutable|nonrec)\b\s*)*")
 _BAR = re.compile(r"[(\[{⟨⦃⟦⟪)\]}⟩⦄⟧⟫]|\|(?![|>])|:(?!=)")
 _ITEM = re.compile(rf"\s*(?:@\[[^\]]*\]\s*|(?:private|protected|public|unsafe)\b\s*)*({PART_RE.pattern})")
@@ -106,13 +108,17 @@ def _parents(source: Source, owner: RawDeclaration, start: int, stop: int) -> li
         named = re.match(rf"({PART_RE.pattern})\s*:(?!=)\s*", parent)
         type_ = drop_universes(parent[named.end() :] if named else parent).lstrip("@ ")
         constant = NAME_RE.match(type_)
-        simple = bool(constant) and not re.search(r"^[^\s]+(?:\s+[^\s()\[\]{}]+)*\s+(?:[≃→×⟶≅↪↠⥤⊣≤]|[^\w\s()\[\]{}@.'«»⟨⟩,:·*?!_-])", type_)
+        simple = bool(constant) and not re.search(
+            r"^[^\s]+(?:\s+[^\s()\[\]{}]+)*\s+(?:[≃→×⟶≅↪↠⥤⊣≤]|[^\w\s()\[\]{}@.'«»⟨⟩,:·*?!_-])", type_
+        )
         offset = source.mask.find(parent, offset)
         if named:
             member = _member(owner, named.group(1), "projection", source, offset, f": {one_line(type_)}")
         elif simple and constant:
             last = plain_name(constant.group()).rsplit(".", 1)[-1]
-            member = _member(owner, "to" + last[:1].upper() + last[1:], "projection", source, offset, f": {one_line(type_)}")
+            member = _member(
+                owner, "to" + last[:1].upper() + last[1:], "projection", source, offset, f": {one_line(type_)}"
+            )
         else:
             member = _member(owner, "to", "projection", source, offset, f": {one_line(type_)}")._replace(
                 parent_type=one_line(type_)
@@ -148,8 +154,10 @@ def _fields(source: Source, owner: RawDeclaration, start: int, end: int) -> list
 def _field_item(source: Source, owner: RawDeclaration, start: int, end: int) -> list[RawDeclaration]:
     head = _FIELD_HEAD.match(source.mask, start, end)
     position = head.end() if head else start
-    visibility = "protected" if "protected" in source.mask[start:position] else (
-        "private" if "private" in source.mask[start:position] else "public"
+    visibility = (
+        "protected"
+        if "protected" in source.mask[start:position]
+        else ("private" if "private" in source.mask[start:position] else "public")
     )
     doc = source.doc_before(start)
     found = []
@@ -176,7 +184,9 @@ def _field_item(source: Source, owner: RawDeclaration, start: int, end: int) -> 
             stop = colon + 1 + offset
             break
     signature = one_line(source.code[name_match.end() : stop])
-    return [_member(owner, name_match.group(), "field", source, position, signature, doc)._replace(visibility=visibility)]
+    return [
+        _member(owner, name_match.group(), "field", source, position, signature, doc)._replace(visibility=visibility)
+    ]
 
 
 def _member(

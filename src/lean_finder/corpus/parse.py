@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field, replace
+from itertools import pairwise
 
 from lean_finder.corpus.facts import FileFacts, Problem, RawAlias, RawAttribute, RawDeclaration, RawExport
 from lean_finder.corpus.lexer import Source, read_source
@@ -45,14 +46,18 @@ _START = re.compile(
     rf"\n(?:@\[|(?:{_MODIFIERS}|{_DECLARING}|{_SCOPING}|{_OTHER})\b(?![.'])|#[a-z]"
     rf"|[ \t]+(?:@\[|(?:(?:{_MODIFIERS})[ \t]+)*(?:{_DECLARING}|{_SCOPING})\b(?![.'])))"
 )
-_HEAD = re.compile(rf"\s*(?:(?P<mod>{_MODIFIERS})\b(?!\.)(?:[ \t]*\[[^\]\n]*\])?|(?P<attr>@\[)|(?P<key>[a-z_#][\w!?#']*))")
+_HEAD = re.compile(
+    rf"\s*(?:(?P<mod>{_MODIFIERS})\b(?!\.)(?:[ \t]*\[[^\]\n]*\])?|(?P<attr>@\[)|(?P<key>[a-z_#][\w!?#']*))"
+)
 _END_OF_SIGNATURE = re.compile(r"[(\[{⟨⦃⟦⟪)\]}⟩⦄⟧⟫|]|:=|where\b|letI?\b|haveI?\b|deriving\b")
 _UNIVERSE = re.compile(r"\.\{[^}]*\}")
 _PRIORITY = re.compile(r"\s*\(\s*priority\s*:=")
 _IN = re.compile(r"[(\[{⟨⦃⟦⟪)\]}⟩⦄⟧⟫]|\bin\b")
 _DERIVING = re.compile(r"\bderiving\b")
 _NOTATION_ITEM = re.compile(rf'"((?:[^"\\]|\\.)*)"|({PART_RE.pattern})')
-_SCOPED_COMMANDS = frozenset({"open", "variable", "set_option", "omit", "include", "universe", "attribute", "unseal", "local"})
+_SCOPED_COMMANDS = frozenset(
+    {"open", "variable", "set_option", "omit", "include", "universe", "attribute", "unseal", "local"}
+)
 
 _KINDS = {"coinductive": "inductive"}
 _INSTANCE_ATTRIBUTES = re.compile(r"^(?:(?:local|scoped)\s+)?(?:reducible_)?instance\b")
@@ -96,7 +101,7 @@ class _FileParser:
 
     def run(self) -> FileFacts:
         starts = [0, *(match.start() + 1 for match in _START.finditer(self.mask)), len(self.mask)]
-        for start, end in zip(starts, starts[1:], strict=False):
+        for start, end in pairwise(starts):
             self.command(start, end)
         for level in self.scopes.levels:
             if level.kind == "namespace" and level.name:
@@ -136,10 +141,7 @@ class _FileParser:
                 continue
             word = head.group("key")
             handler = _HANDLERS.get(word)
-            if handler is None:
-                position = self.unknown(head.end(), end)
-            else:
-                position = handler(self, word, head.end(), end)
+            position = handler(self, word, head.end(), end) if handler else self.unknown(head.end(), end)
 
     def attribute_texts(self, start: int, end: int) -> list[str]:
         """Attributes between two offsets; a doc comment inside one is kept as `/-- text -/`."""
@@ -204,7 +206,9 @@ class _FileParser:
         return end
 
     def namespace(self, word: str, position: int, end: int) -> int:
-        match = NAME_RE.match(self.mask, position + len(self.mask[position:end]) - len(self.mask[position:end].lstrip()))
+        match = NAME_RE.match(
+            self.mask, position + len(self.mask[position:end]) - len(self.mask[position:end].lstrip())
+        )
         self.leave()
         if match is None:
             if not self.is_quoted(position, end):
@@ -423,7 +427,7 @@ class _FileParser:
             elif mark == "|":
                 if mask[start + 1 : start + 2] in {"|", ">"} or mask[start - 1] in "|<":
                     continue
-                if inductive or self.starts_line(start) and self.is_equation(match.end(), end):
+                if inductive or (self.starts_line(start) and self.is_equation(match.end(), end)):
                     return start, start
             elif mask[start - 1].isalnum() or mask[start - 1] in "_.'!?«":
                 continue
@@ -490,18 +494,24 @@ class _FileParser:
         """Instances of a `deriving` clause: anonymous, resolved like hand-written ones."""
         if self.mask.find("deriving", body_at, end) < 0:
             return
-        clause = None
-        for clause in _DERIVING.finditer(self.mask, body_at, end):
-            pass
-        if clause is None:
+        clauses = list(_DERIVING.finditer(self.mask, body_at, end))
+        if not clauses:
             return
+        clause = clauses[-1]
         for handler in split_commas(self.code[clause.end() : end]):
             match = NAME_RE.match(handler)
             if match:
                 self.facts.declarations.append(
                     raw._replace(
-                        name="", kind="instance", signature=f": {one_line(handler)}", docstring="", attributes=(),
-                        line=self.source.line(clause.start()), origin="deriving", generated_by=raw.name, visibility="public",
+                        name="",
+                        kind="instance",
+                        signature=f": {one_line(handler)}",
+                        docstring="",
+                        attributes=(),
+                        line=self.source.line(clause.start()),
+                        origin="deriving",
+                        generated_by=raw.name,
+                        visibility="public",
                     )
                 )
 

@@ -19,12 +19,24 @@ VIEWS = ("full", "formal")
 
 _KIND_WORDS = {"lemma": "theorem", "irreducible_def": "def", "alias": "theorem"}
 _LEANSEARCH_KINDS = {
-    "theorem": "theorem", "lemma": "theorem", "alias": "theorem", "def": "definition", "abbrev": "definition",
-    "irreducible_def": "definition", "instance": "instance", "structure": "inductive", "class": "inductive",
-    "inductive": "inductive", "axiom": "axiom", "opaque": "opaque", "constructor": "constructor",
+    "theorem": "theorem",
+    "lemma": "theorem",
+    "alias": "theorem",
+    "def": "definition",
+    "abbrev": "definition",
+    "irreducible_def": "definition",
+    "instance": "instance",
+    "structure": "inductive",
+    "class": "inductive",
+    "inductive": "inductive",
+    "axiom": "axiom",
+    "opaque": "opaque",
+    "constructor": "constructor",
 }
 _LEANSEARCH_HEADS = {
-    "theorem": "mathematical theorem", "definition": "mathematical definition", "instance": "typeclass instance",
+    "theorem": "mathematical theorem",
+    "definition": "mathematical definition",
+    "instance": "typeclass instance",
 }
 _LEANSEARCH_TASK = (
     "Retrieve the informal + formal representation of items in Mathlib4 that is mathematically relevant to the query. "
@@ -84,7 +96,9 @@ def _prose(declaration: Declaration, prose: bool) -> list[str]:
 def _plain(declaration: Declaration, prose: bool) -> str:
     kind = _KIND_WORDS.get(declaration.kind, declaration.kind)
     head = f"{kind} {' '.join(split_name(declaration.name))}"
-    return "\n".join([head, *(written_form(part) for part in _prose(declaration, prose)), written_form(statement(declaration))])
+    return "\n".join(
+        [head, *(written_form(part) for part in _prose(declaration, prose)), written_form(statement(declaration))]
+    )
 
 
 def _symbols(declaration: Declaration, prose: bool) -> str:

@@ -77,7 +77,11 @@ class Resolver:
         """Take a name if it is new."""
         if raw.name in self.names:
             self.problems.append(
-                Problem(facts.file, raw.line, f"{raw.name} is declared twice; the first, in {self.names[raw.name][0]}, is kept")
+                Problem(
+                    facts.file,
+                    raw.line,
+                    f"{raw.name} is declared twice; the first, in {self.names[raw.name][0]}, is kept",
+                )
             )
             return False
         self.names[raw.name] = (facts.module, raw)
@@ -136,7 +140,9 @@ class Resolver:
                 if type_.startswith("SetLike ("):
                     match = NAME_RE.match(type_[len("SetLike (") :])
                     if match:
-                        set_like.add(resolve_names(match.group(), raw.namespace, raw.opens, self.names) or match.group())
+                        set_like.add(
+                            resolve_names(match.group(), raw.namespace, raw.opens, self.names) or match.group()
+                        )
                 classes = [binder for binder in binders if binder.bracket == "["]
                 words = type_.split()
                 if len(classes) == 1 and classes[0].type.split()[1:] == words[1:] and len(words) > 1:
@@ -184,7 +190,8 @@ class Resolver:
         for module, raw in rows:
             if raw.name in extra or raw.name in docs:
                 raw = raw._replace(
-                    attributes=(*raw.attributes, *extra.get(raw.name, ())), docstring=raw.docstring or docs.get(raw.name, "")
+                    attributes=(*raw.attributes, *extra.get(raw.name, ())),
+                    docstring=raw.docstring or docs.get(raw.name, ""),
                 )
             result.append((module, raw))
         return result
@@ -226,7 +233,9 @@ class Resolver:
         for attribute in DICTIONARIES:
             fresh = [*rows, *made]
             own: dict[str, Translation] = {}
-            inserted = dict(pair for facts in self.files for pair in facts.translations) if attribute == "to_additive" else {}
+            inserted = (
+                dict(pair for facts in self.files for pair in facts.translations) if attribute == "to_additive" else {}
+            )
             translator = NameTranslator(attribute, own, inserted)
             # A twin can carry the attribute again (`attr := to_additive`), so what was made is looked at in turn.
             while fresh:

@@ -167,9 +167,15 @@ def _grouped(binders: list[Binder]) -> str:
         head = binders[at]
         names = list(head.names)
         at += 1
-        while at < len(binders) and names and head.bracket != "[" and (binders[at].bracket, binders[at].type) == (
-            head.bracket,
-            head.type,
+        while (
+            at < len(binders)
+            and names
+            and head.bracket != "["
+            and (binders[at].bracket, binders[at].type)
+            == (
+                head.bracket,
+                head.type,
+            )
         ):
             names.extend(binders[at].names)
             at += 1

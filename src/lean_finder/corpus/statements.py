@@ -14,21 +14,84 @@ from lean_finder.corpus.syntax import NAME, NAME_RE, Binder, drop_universes, pla
 
 _TOKEN = re.compile(rf"{NAME}|\d+(?:\.\d+)?|:=|<->|->|=>|<=|>=|!=|==|/\\|\\/|<\||\|>|⁻¹|\S")
 _KEYWORDS = frozenset(
-    "fun let have if then else in with by from show at do match Type Sort Prop true false".split()
+    [
+        "fun",
+        "let",
+        "have",
+        "if",
+        "then",
+        "else",
+        "in",
+        "with",
+        "by",
+        "from",
+        "show",
+        "at",
+        "do",
+        "match",
+        "Type",
+        "Sort",
+        "Prop",
+        "true",
+        "false",
+    ]
 )
 _SPELLINGS = {
-    "->": "→", "<->": "↔", "=>": "↦", "<=": "≤", ">=": "≥", "!=": "≠", "/\\": "∧", "\\/": "∨", "λ": "fun", "Nat": "ℕ",
-    "Int": "ℤ", "Rat": "ℚ", "Real": "ℝ", "Complex": "ℂ", "Not": "¬", "⟶": "⟶", "<|": "$", "Iff": "↔", "And": "∧", "Or": "∨",
+    "->": "→",
+    "<->": "↔",
+    "=>": "↦",
+    "<=": "≤",
+    ">=": "≥",
+    "!=": "≠",
+    "/\\": "∧",
+    "\\/": "∨",
+    "λ": "fun",
+    "Nat": "ℕ",
+    "Int": "ℤ",
+    "Rat": "ℚ",
+    "Real": "ℝ",
+    "Complex": "ℂ",
+    "Not": "¬",
+    "⟶": "⟶",
+    "<|": "$",
+    "Iff": "↔",
+    "And": "∧",
+    "Or": "∨",
 }
 _UNIVERSE = re.compile(r"\b(Type|Sort)(?:\*|\s+(?:\([^()]*\)|[a-z_]\w*\b)|(?=\W|$))")
-_BINDS = frozenset({"∀", "∃", "∃!", "fun", "∑", "∏", "∫", "⋃", "⋂", "⨆", "⨅", "Σ", "Π", "∃ᶠ", "∀ᶠ", "⨁", "⨂", "∐", "∫⁻"})
+_BINDS = frozenset(
+    {"∀", "∃", "∃!", "fun", "∑", "∏", "∫", "⋃", "⋂", "⨆", "⨅", "Σ", "Π", "∃ᶠ", "∀ᶠ", "⨁", "⨂", "∐", "∫⁻"}
+)
 _BIND_ENDS = frozenset({",", "↦", "∈", ":", "in", "<", "≤", "≥", ">", "⊆", "≠", "∉", ")", "→"})
-_KEY_TOKEN = re.compile(r"Type\*|Sort\*|<->|->|<=|>=|!=|/\\|\\/|[^\W\d_][\w'.«»]{3,}|[^\w\s(){}\[\]⦃⦄:,.'⟨⟩↑⇑!?·«»=<>\-]")
+_KEY_TOKEN = re.compile(
+    r"Type\*|Sort\*|<->|->|<=|>=|!=|/\\|\\/|[^\W\d_][\w'.«»]{3,}|[^\w\s(){}\[\]⦃⦄:,.'⟨⟩↑⇑!?·«»=<>\-]"
+)
 _BOUND = re.compile(
     r"[({⦃\[]\s*([^(){}\[\]⦃⦄:]+?)\s*:|(?:[∀∃λ∑∏⋃⋂⨆⨅∫⨁⨂Σ∐⁻!ᶠᵐ]|\bfun)\s*([^,:=↦∈<≤>≥≠⊆(){}\[\]]+)|^(\s*(?:[\w'₀-₉]+\s+)+):"
 )
 _KEY_SPELLINGS = {"->": "→", "<->": "↔", "<=": "≤", ">=": "≤", "≥": "≤", "!=": "≠", "/\\": "∧", "\\/": "∨"}
-_KEY_IGNORED = frozenset("Type* Sort* Type Sort Prop ∀ ↦ Real Complex $ <| ; then else have with show from".split())
+_KEY_IGNORED = frozenset(
+    [
+        "Type*",
+        "Sort*",
+        "Type",
+        "Sort",
+        "Prop",
+        "∀",
+        "↦",
+        "Real",
+        "Complex",
+        "$",
+        "<|",
+        ";",
+        "then",
+        "else",
+        "have",
+        "with",
+        "show",
+        "from",
+    ]
+)
 _KEY_LETTERS = 4
 _FLIPS = {"≥": "≤", ">": "<"}
 
@@ -77,7 +140,9 @@ def statement_key(signature: str, variables: str = "") -> str:
 
 def shape(form: str) -> str:
     """A normal form without its constants: only structure, bound variables and punctuation are left."""
-    return " ".join("c" if NAME_RE.fullmatch(t) and not re.fullmatch(r"v\d+", t) else _shape_symbol(t) for t in form.split())
+    return " ".join(
+        "c" if NAME_RE.fullmatch(t) and not re.fullmatch(r"v\d+", t) else _shape_symbol(t) for t in form.split()
+    )
 
 
 def shingles(text: str, size: int = 3) -> frozenset[str]:

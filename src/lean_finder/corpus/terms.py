@@ -56,7 +56,9 @@ def notation(pattern: str, term: str) -> Notation | None:
     if not any(item.startswith('"') for item in merged):
         return None
     number = {"max": 1024, "arg": 1023, "min": 10}.get(precedence)
-    return Notation(number if number is not None else int(precedence) if precedence.isdigit() else 0, tuple(merged), term)
+    return Notation(
+        number if number is not None else int(precedence) if precedence.isdigit() else 0, tuple(merged), term
+    )
 
 
 def _core(lines: str) -> list[Notation]:
@@ -106,12 +108,28 @@ CORE: list[Notation] = _core(
 )
 #: Core constants whose arguments' type is written into a name before the arguments.
 TYPED = frozenset(
-    "LE.le LT.lt GE.ge GT.gt HAdd.hAdd HSub.hSub HMul.hMul HDiv.hDiv HMod.hMod HPow.hPow Eq Ne Dvd.dvd Min.min Max.max".split()
+    [
+        "LE.le",
+        "LT.lt",
+        "GE.ge",
+        "GT.gt",
+        "HAdd.hAdd",
+        "HSub.hSub",
+        "HMul.hMul",
+        "HDiv.hDiv",
+        "HMod.hMod",
+        "HPow.hPow",
+        "Eq",
+        "Ne",
+        "Dvd.dvd",
+        "Min.min",
+        "Max.max",
+    ]
 )
 _NUMERIC = re.compile(r"\d")
 _BINDER_END = {"∀": (",",), "∃": (",",), "Π": (",",), "Σ": (",",), "fun": ("↦", "=>"), "λ": ("↦", "=>", ",")}
 _CLOSERS = {"(": ")", "[": "]", "{": "}", "⟨": "⟩", "⦃": "⦄", "⟦": "⟧"}
-_STOPS = frozenset(") ] } ⟩ ⦄ ⟧ , ↦ => := | //".split())
+_STOPS = frozenset([")", "]", "}", "⟩", "⦄", "⟧", ",", "↦", "=>", ":=", "|", "//"])
 
 
 @dataclass(slots=True)
@@ -125,7 +143,11 @@ class Grammar:
     def add(self, item: Notation) -> None:
         """Make a notation known; an earlier one of the same first symbol and length keeps its place."""
         first = item.items[0]
-        table, symbol = (self.leading, first) if first.startswith('"') else (self.infix, item.items[1] if len(item.items) > 1 else "")
+        table, symbol = (
+            (self.leading, first)
+            if first.startswith('"')
+            else (self.infix, item.items[1] if len(item.items) > 1 else "")
+        )
         if not symbol.startswith('"'):
             return
         table.setdefault(symbol[1:-1], []).append(item)
@@ -242,9 +264,15 @@ class _Parser:
         return head
 
     def starts_atom(self, token: str) -> bool:
-        if token in _STOPS or token in {":", "→", "$", "<|"} or token in self.grammar.infix and token not in _CLOSERS:
+        if token in _STOPS or token in {":", "→", "$", "<|"} or (token in self.grammar.infix and token not in _CLOSERS):
             return False
-        return bool(NAME_RE.match(token)) or token in _CLOSERS or token in self.grammar.leading or token.isdigit() or token in "_↑↥@‹"
+        return (
+            bool(NAME_RE.match(token))
+            or token in _CLOSERS
+            or token in self.grammar.leading
+            or token.isdigit()
+            or token in "_↑↥@‹"
+        )
 
     def atom(self) -> Node:
         token = self.peek()
@@ -273,9 +301,11 @@ class _Parser:
 
     def simple(self, token: str) -> Node:
         if token in {"Type", "Sort"}:
-            if self.peek() == "*":
-                self.at += 1
-            elif self.peek() in {"u", "v", "w", "_", "max"} or re.fullmatch(r"[uvw][₀-₉'\d]*|\d", self.peek()):
+            if (
+                self.peek() == "*"
+                or self.peek() in {"u", "v", "w", "_", "max"}
+                or re.fullmatch(r"[uvw][₀-₉'\d]*|\d", self.peek())
+            ):
                 self.at += 1
             elif self.peek() == "(":
                 self.skip_bracket()
@@ -371,7 +401,11 @@ class _Parser:
             self.local.update(names)
             body = self.expression(0)
             self.close("}")
-            parts = (Node("const", head), *((type_,) if type_ else ()), Node("lambda", parts=(body,), bound=tuple(names)))
+            parts = (
+                Node("const", head),
+                *((type_,) if type_ else ()),
+                Node("lambda", parts=(body,), bound=tuple(names)),
+            )
             return Node("app", "", parts)
         self.at = start - 1
         self.skip_bracket()
@@ -426,7 +460,9 @@ class _Parser:
         if word in {"fun", "λ"}:
             return Node("lambda", parts=(body,), bound=tuple(bound))
         if word in {"∃", "Σ"}:
-            return _apply(Node("const", "Exists" if word == "∃" else "Sigma"), Node("lambda", parts=(body,), bound=tuple(bound)))
+            return _apply(
+                Node("const", "Exists" if word == "∃" else "Sigma"), Node("lambda", parts=(body,), bound=tuple(bound))
+            )
         return Node("forall", parts=(*types, body), bound=tuple(bound) or ("_",))
 
 

@@ -59,7 +59,7 @@ _DUAL_IDIOMS = "wellFoundedLT>WellFoundedGT wellFoundedGT>WellFoundedLT succColi
 
 
 def _dual_words() -> dict[str, tuple[str, ...]]:
-    words = {"glb": ("LUB",), "lub": ("GLB",), "epi": ("Mono",)}
+    words: dict[str, tuple[str, ...]] = {"glb": ("LUB",), "lub": ("GLB",), "epi": ("Mono",)}
     for pair in _DUAL_WORDS.split():
         left, right = pair.split("-")
         words[left] = (right.capitalize(),)
