@@ -6,6 +6,7 @@ import pandas as pd
 
 from lean_finder.audit.checks.base import Case
 from lean_finder.audit.checks.catalogue import all_checks
+from lean_finder.audit.checks.provenance import PROVENANCE
 from lean_finder.audit.inputs import AuditInputs, TrainingSet
 from lean_finder.audit.rows import Rows
 from lean_finder.audit.testside import TestSide
@@ -15,6 +16,8 @@ def drop_leaks(
     frame: pd.DataFrame, inputs: AuditInputs, role: str = "retriever_pairs", name: str = "set"
 ) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Split a set into rows that may be trained on and rows that may not.
+
+    Every critical check speaks but that of provenance, which is about the finished set.
 
     Args:
         frame: the rows, as in a `TrainingSet`.
@@ -31,7 +34,7 @@ def drop_leaks(
     case = Case(rows, side, inputs, [rows])
     reasons: dict[int, tuple[str, str]] = {}
     for check in all_checks(inputs.settings):
-        if check.severity == "critical":
+        if check.severity == "critical" and check is not PROVENANCE:
             for row, evidence in check.find(case).items():
                 if row >= 0:
                     reasons.setdefault(row, (check.name, evidence))

@@ -89,11 +89,14 @@ class Statement:
         seen: dict[str, list[str]] = {name: [] for name in self.variables}
         for number, part in enumerate(self.parts):
             role = "conclusion" if number == len(self.parts) - 1 else "binder"
-            tokens = _order_sides(part, colours)
-            text = " ".join(colours.get(token, token) for token in tokens)
-            for place, token in enumerate(tokens):
-                if token in seen:
-                    seen[token].append(f"{role} {place} {text}")
+            sides = _sides(part)
+            text = _paint(part, colours)
+            for side in sides:
+                # The place counts from the start of a side, so that swapping two sides changes nothing.
+                own = " ".join(colours.get(token, token) for token in side)
+                for place, token in enumerate(side):
+                    if token in seen:
+                        seen[token].append(f"{role} {place} {own} in {text}")
             if number < len(self.owners) and self.owners[number] in seen:
                 seen[self.owners[number]].append(f"type {text}")
         return {name: "v" + _digest([colours[name], *sorted(places)]) for name, places in seen.items()}
@@ -261,20 +264,21 @@ def _tidy(tokens: list[str]) -> list[str]:
     return out
 
 
-def _order_sides(part: tuple[str, ...], colours: dict[str, str]) -> list[str]:
-    """The part with the sides of its top-level ↔ or = in sorted order of their painted text."""
-    tokens = list(part)
+def _sides(part: tuple[str, ...]) -> list[tuple[str, ...]]:
+    """Left side, sign and right side of a part whose outermost sign is ↔ or =; else the part alone."""
     for sign in ("↔", "="):
-        place = _top_level(tokens, sign)
-        if place is not None and not any(token in _BINDERS for token in tokens[:1]):
-            left, right = tokens[:place], tokens[place + 1 :]
-            painted = [" ".join(colours.get(token, token) for token in side) for side in (left, right)]
-            return tokens if painted[0] <= painted[1] else [*right, sign, *left]
-    return tokens
+        place = _top_level(part, sign)
+        if place is not None and part[0] not in _BINDERS:
+            return [part[:place], part[place:][:1], part[place + 1 :]]
+    return [part]
 
 
 def _paint(part: tuple[str, ...], colours: dict[str, str]) -> str:
-    return " ".join(colours.get(token, token) for token in _order_sides(part, colours))
+    """The part with variables as their colours, its two sides in sorted order."""
+    painted = [" ".join(colours.get(token, token) for token in side) for side in _sides(part)]
+    if len(painted) == 3 and painted[0] > painted[2]:
+        painted.reverse()
+    return " ".join(painted)
 
 
 def _local_names(tokens: list[str]) -> Iterable[str]:
@@ -310,7 +314,7 @@ def _closing(tokens: list[str], start: int) -> int:
     return len(tokens) - 1
 
 
-def _top_level(tokens: list[str], wanted: str) -> int | None:
+def _top_level(tokens: Sequence[str], wanted: str) -> int | None:
     depth = 0
     for place, token in enumerate(tokens):
         if token in _OPEN:

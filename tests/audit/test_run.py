@@ -1,0 +1,183 @@
+"""The report, the judge and the traps that they must not fall into. Just this file: pytest tests/audit/test_run.py"""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from lean_finder.audit.checks.base import Check
+from lean_finder.audit.filter import drop_leaks
+from lean_finder.audit.inputs import AuditInputs, AuditSettings, TrainingSet, empty_frame
+from lean_finder.audit.judge import Judge, evidence_frame
+from lean_finder.audit.run import run_audit, write_reports
+from lean_finder.errors import InputError
+from lean_finder.records import BenchmarkQuery, columns
+from tests.audit.world import OTHER, QUERIES, STRETCH, THIRD, WIDTH, encode, make_inputs
+
+_CHECK = Check("leak", "a", "critical", "Nothing may leak.", lambda case: {})
+
+
+def _one_set(frame: pd.DataFrame, role: str = "retriever_pairs") -> AuditInputs:
+    return replace(make_inputs(only=["r0"]), sets=[TrainingSet("mine", role, frame, "mine.jsonl")])
+
+
+def _checks(inputs: AuditInputs) -> set[str]:
+    return set(run_audit(inputs).findings["check"])
+
+
+def test_empty_set_does_not_pass() -> None:
+    report = run_audit(_one_set(empty_frame(("query", "declaration"))))
+    assert not report.passed
+    assert report.findings[["check", "row"]].values.tolist() == [["empty_set", 0]]
+
+
+def test_empty_held_out_list_is_refused() -> None:
+    with pytest.raises(InputError, match="empty benchmark proves nothing"):
+        replace(make_inputs(only=["r0"]), benchmark=empty_frame(columns(BenchmarkQuery)))
+
+
+def test_blank_gold_is_refused() -> None:
+    inputs = make_inputs(only=["r0"])
+    with pytest.raises(InputError, match="benchmark row 2: no gold"):
+        replace(inputs, benchmark=inputs.benchmark.assign(gold=[STRETCH, " ", *["x"] * (len(QUERIES) - 2)]))
+
+
+def test_name_with_a_trailing_space_does_not_pass() -> None:
+    assert "test_target" in _checks(_one_set(pd.DataFrame({"query": ["a b c"], "declaration": [WIDTH + " "]})))
+
+
+def test_missing_column_is_one_clear_error() -> None:
+    with pytest.raises(InputError, match="no column to audit .it has: text"):
+        _one_set(pd.DataFrame({"text": ["x"]}))
+
+
+@pytest.mark.parametrize("cell", [3, 2.5, {"a": 1}, [1, 2]])
+def test_wrong_type_names_the_row(cell: object) -> None:
+    frame = pd.DataFrame({"query": ["a b", "c d"], "declaration": [OTHER, cell]}, dtype=object)
+    with pytest.raises(InputError, match=r"mine\.jsonl row 2: column 'declaration' holds"):
+        run_audit(_one_set(frame))
+
+
+def test_row_numbers_are_the_index_plus_one() -> None:
+    frame = pd.DataFrame({"query": ["a b", "c d"], "declaration": [OTHER, WIDTH]}, index=[3, 40])
+    found = run_audit(_one_set(frame)).findings
+    assert found[found["check"] == "test_target"]["row"].tolist() == [41]
+
+
+def test_judge_fails_closed_without_a_column() -> None:
+    frame = evidence_frame([1], ["q"], ["d"], {})
+    with pytest.raises(RuntimeError, match="leak"):
+        Judge().verdict("set", frame, [_CHECK])
+
+
+def test_judge_fails_closed_on_a_malformed_table() -> None:
+    frame = evidence_frame([1], ["q"], ["d"], {"leak": {}}).assign(query=[None, "q"])
+    with pytest.raises(RuntimeError, match="malformed"):
+        Judge().verdict("set", frame, [_CHECK])
+
+
+def test_judge_takes_evidence_for_a_finding() -> None:
+    frame = evidence_frame([7, 9], ["q", "r"], ["d", "e"], {"leak": {1: "seen", -1: "whole"}})
+    assert Judge().verdict("set", frame, [_CHECK]) == {"leak": [(0, "whole"), (9, "seen")]}
+
+
+def test_whole_set_warnings() -> None:
+    frame = pd.DataFrame(
+        {
+            "query": [f"{'very ' * 40}long query about {word}" for word in "abcdefghijklmnopqrstuvwxyz"],
+            "declaration": OTHER,
+            "style": ["slogan"] * 25 + ["natural"],
+        }
+    )
+    inputs = replace(_one_set(frame, "generator_sft"), real_lengths=pd.DataFrame({"words": [5, 8, 11]}))
+    report = run_audit(inputs)
+    assert report.passed
+    assert report.findings[["check", "row"]].values.tolist() == [["query_length", 0], ["style_share", 0]]
+
+
+def test_report_is_deterministic_and_free_of_times(tmp_path: Path) -> None:
+    inputs = make_inputs([("r0", {"declaration": WIDTH})], only=["r0", "sft"])
+    texts = []
+    for name in ("one", "two"):
+        write_reports(run_audit(inputs, encode=encode), tmp_path / f"{name}.json")
+        texts.append((tmp_path / f"{name}.json").read_text())
+    assert texts[0] == texts[1]
+    assert not re.search(r"\d{4}-\d{2}-\d{2}|\d\d:\d\d", texts[0])
+    report = json.loads(texts[0])
+    assert report["passed"] is False
+    assert report["checks"]["test_target"]["findings"] == {"r0": 1, "sft": 0}
+    assert report["findings"][0]["path"] == "r0.parquet"
+    assert report["meaning"]["r0"]["compared_pairs"] == report["meaning"]["r0"]["encoded_texts"] * len(QUERIES)
+
+
+def test_data_docs_show_the_offending_row(tmp_path: Path) -> None:
+    inputs = make_inputs([("r0", {"declaration": WIDTH, "query": "planted beyond doubt"})], only=["r0"])
+    write_reports(run_audit(inputs), tmp_path / "a.json", tmp_path / "docs")
+    pages = [page.read_text() for page in (tmp_path / "docs").rglob("validations/**/*.html")]
+    shown = [page for page in pages if "planted beyond doubt" in page]
+    assert len(shown) == 1
+    assert "No test theorem may be named in training data" in shown[0]
+    assert (tmp_path / "docs" / "index.html").is_file()
+
+
+def test_what_was_not_checked_is_said() -> None:
+    inputs = replace(make_inputs(only=["r0"]), expected=None)
+    report = run_audit(inputs, without=frozenset({"blank"}))
+    assert [note.split(":")[0] for note in report.not_checked] == [
+        "blank",
+        "query_meaning",
+        "provenance",
+        "query_length",
+    ]
+    assert "blank" not in report.counts
+
+
+def test_filter_leaves_nothing_for_the_audit() -> None:
+    frame = pd.DataFrame(
+        {
+            "query": ["a clean question", QUERIES["T5"][0].upper(), "another clean one", "hidden target"],
+            "declaration": [OTHER, OTHER, THIRD, WIDTH],
+        },
+        index=[10, 11, 12, 13],
+    )
+    inputs = make_inputs(only=["r0"])
+    kept, dropped = drop_leaks(frame, inputs)
+    assert kept.index.tolist() == [10, 12]
+    assert dropped[["check"]].to_dict()["check"] == {11: "query_text", 13: "test_target"}
+    assert dropped["evidence"].str.len().gt(10).all()
+    assert run_audit(replace(inputs, sets=[TrainingSet("kept", "retriever_pairs", kept, "kept")])).passed
+
+
+def test_filter_of_nothing_to_drop_keeps_the_frame() -> None:
+    frame = pd.DataFrame({"query": ["a clean question"], "declaration": [OTHER]})
+    kept, dropped = drop_leaks(frame, make_inputs(only=["r0"]))
+    pd.testing.assert_frame_equal(kept, frame)
+    assert dropped.empty
+
+
+def test_meaning_threshold_holds_its_false_alarm_rate() -> None:
+    """Random vectors are unrelated: the share above the threshold must be the one asked for."""
+    rng = np.random.default_rng(0)
+    words = {text: rng.normal(size=8) for text in (f"text number {place}" for place in range(400))}
+
+    def random_encode(texts: list[str]) -> np.ndarray:
+        vectors = np.array([words.get(text, np.ones(8)) for text in texts])
+        return vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
+
+    frame = pd.DataFrame({"query": list(words), "declaration": [OTHER, THIRD] * 200})
+    settings = AuditSettings(meaning_false_alarms=1e-3, meaning_least=0.0, meaning_sample=200_000)
+    report = run_audit(replace(_one_set(frame), settings=settings), encode=random_encode)
+    assert report.meaning["mine"].false_alarm_rate == pytest.approx(1e-3, rel=0.05)
+    assert report.meaning["mine"].encoded_texts == 400
+
+
+def test_two_sets_of_one_name_are_refused() -> None:
+    one = make_inputs(only=["r0"]).sets[0]
+    with pytest.raises(InputError, match="two sets share the name 'r0'"):
+        replace(make_inputs(only=["r0"]), sets=[one, one])
