@@ -1,4 +1,4 @@
-"""Lemmas that attributes make: `ext`, `mk_iff`, `reassoc`, `elementwise`, `to_app`, `to_fun`, `simps`; `irreducible_def`.
+"""Lemmas that attributes make: `ext`, `mk_iff`, `reassoc`, `elementwise`, `to_app`, `to_fun`, `simps`, and their like.
 
 Each gets its name by the attribute's rule (Lean core and Mathlib v4.28), the place of its source, and its
 statement where the text of the source determines it ("" where only elaboration could tell). Of `simps` only

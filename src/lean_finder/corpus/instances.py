@@ -15,9 +15,12 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 from lean_finder.corpus.syntax import NAME_RE, Binder, plain_name, read_binders, split_signature
-from lean_finder.corpus.terms import TYPED, Grammar, Node, mentions, parse_term
+from lean_finder.corpus.terms import TYPED, Grammar, Node, mentions, parse_term, substitute
 
 Resolve = Callable[[str], str]
+
+#: How many constants deep the types of arguments are followed.
+_INFER_DEPTH = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -216,19 +219,54 @@ class InstanceNamer:
                 + self.type_words(arguments[1], seen, used)
                 + "".join(self.words(argument, seen, used) for argument in reversed(arguments))
             )
-        expected = self.expected_types(head)
-        for at, argument in enumerate(arguments):
-            if at < len(expected) and expected[at].startswith(("Type", "Sort")):
-                text += self.coerced(argument, seen, used)
-            else:
-                text += self.words(argument, seen, used)
-        return text
-
-    def expected_types(self, head: Node) -> list[str]:
         known = self.library.heads.get(head.text) if head.kind == "const" else None
         if known is None:
-            return []
-        return [binder.type for binder in known.binders if binder.bracket == "(" for _ in binder.names or ("",)]
+            return text + "".join(self.words(argument, seen, used) for argument in arguments)
+        implicit = self.implicit_types(known, arguments)
+        rest = list(arguments)
+        for binder in known.binders:
+            for name in binder.names or ("",):
+                if binder.bracket == "(" and rest:
+                    argument = rest.pop(0)
+                    is_type = binder.type.startswith(("Type", "Sort"))
+                    text += self.coerced(argument, seen, used) if is_type else self.words(argument, seen, used)
+                elif name in implicit:
+                    text += self.words(implicit[name], seen, used)
+        return text + "".join(self.words(argument, seen, used) for argument in rest)
+
+    def implicit_types(self, known: Head, arguments: tuple[Node, ...], depth: int = 0) -> dict[str, Node]:
+        """The implicit type arguments of a constant, read off the types of its explicit arguments."""
+        wanted = {
+            name
+            for binder in known.binders
+            if binder.bracket in "{⦃" and (binder.type.startswith(("Type", "Sort")) or "→ Type" in binder.type)
+            for name in binder.names
+        }
+        found: dict[str, Node] = {}
+        if not wanted or depth > _INFER_DEPTH:
+            return found
+        names = {name for binder in known.binders for name in binder.names}
+        explicit = [binder.type for binder in known.binders if binder.bracket == "(" for _ in binder.names or ("",)]
+        for type_, argument in zip(explicit, arguments, strict=False):
+            if wanted - found.keys() and any(name in type_ for name in wanted):
+                actual = self.type_of(argument, depth + 1)
+                if actual is not None:
+                    _match(self.full(parse_term(type_, self.grammar, names)), actual, wanted, found)
+        return found
+
+    def type_of(self, node: Node, depth: int) -> Node | None:
+        """The type of a term as far as signatures tell it; implicit arguments that are unknown stay variables."""
+        if node.kind == "local":
+            return self.tree(self.types[node.text]) if self.types.get(node.text) else None
+        head, arguments = (node.parts[0], node.parts[1:]) if node.kind == "app" else (node, ())
+        known = self.library.heads.get(head.text) if head.kind == "const" else None
+        if known is None or not known.result or depth > _INFER_DEPTH:
+            return None
+        names = {name for binder in known.binders for name in binder.names}
+        explicit = [name for binder in known.binders if binder.bracket == "(" for name in binder.names or ("",)]
+        values = dict(zip(explicit, arguments, strict=False))
+        values.update(self.implicit_types(known, arguments, depth))
+        return substitute(self.full(parse_term(known.result, self.grammar, names)), values)
 
     def coerced(self, node: Node, seen: set[str], used: set[str]) -> str:
         """A term in the place of a type: itself, or its coercion if it is a set, a set-like or a bundled object."""
@@ -289,6 +327,15 @@ class InstanceNamer:
             if speaks_of <= variables:
                 return True
         return False
+
+
+def _match(pattern: Node, actual: Node, wanted: set[str], found: dict[str, Node]) -> None:
+    """Assign the wanted variables of a pattern so that it becomes the actual term."""
+    if pattern.kind == "local" and pattern.text in wanted:
+        found.setdefault(pattern.text, actual)
+    elif pattern.kind == actual.kind and len(pattern.parts) == len(actual.parts):
+        for left, right in zip(pattern.parts, actual.parts, strict=True):
+            _match(left, right, wanted, found)
 
 
 def _locals(node: Node) -> set[str]:

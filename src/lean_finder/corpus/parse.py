@@ -55,6 +55,11 @@ _PRIORITY = re.compile(r"\s*\(\s*priority\s*:=")
 _IN = re.compile(r"[(\[{⟨⦃⟦⟪)\]}⟩⦄⟧⟫]|\bin\b")
 _DERIVING = re.compile(r"\bderiving\b")
 _NOTATION_ITEM = re.compile(rf'"((?:[^"\\]|\\.)*)"|({PART_RE.pattern})')
+#: `notation3 "Π₀ "(...)", "r:(scoped f => DFinsupp f) => r`: a symbol that binds.
+_BINDER_NOTATION = re.compile(
+    rf'"\s*(\S+)\s*"\s*\(\.\.\.\)\s*"\s*,\s*"\s*\w+:(?:\d+:)?\(scoped \w+ => ({NAME_RE.pattern})'
+)
+_FIXITIES = frozenset({"infix", "infixl", "infixr", "prefix", "postfix"})
 _SCOPED_COMMANDS = frozenset(
     {"open", "variable", "set_option", "omit", "include", "universe", "attribute", "unseal", "local"}
 )
@@ -304,7 +309,12 @@ class _FileParser:
         if arrow >= 0:
             items = _notation_items(self.code[position:arrow], word)
             term = one_line(self.code[arrow + 2 : end])
-            if any(item.startswith('"') for item in items) and term:
+            binder = _BINDER_NOTATION.search(self.code, position, end)
+            if binder:
+                self.facts.notations.append((f'binder "{binder.group(1)}"', binder.group(2)))
+            elif any(item.startswith('"') for item in items) and term:
+                if word in _FIXITIES:
+                    term = f"({term}) {' '.join(item for item in items[1:] if not item.startswith(chr(34)))}"
                 self.facts.notations.append((" ".join(items), term))
         self.leave()
         return end

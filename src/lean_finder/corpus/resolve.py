@@ -57,6 +57,9 @@ class Resolver:
             self.grammar.add(item)
         for facts in files:
             for pattern, term in facts.notations:
+                if pattern.startswith("binder "):
+                    self.grammar.binders.setdefault(pattern[len("binder ") :].strip('"'), term)
+                    continue
                 found = notation(pattern, term)
                 if found:
                     self.grammar.add(found)
@@ -103,9 +106,11 @@ class Resolver:
                     raw = self.named_parent(raw)
                 if not raw.name:
                     anonymous.append((facts, raw))
-                elif raw.visibility == "private" and raw.name in public:
-                    self.problems.append(Problem(facts.file, raw.line, f"private {raw.name} hides behind a public one"))
-                elif self.keep(facts, raw):
+                    continue
+                if raw.visibility == "private" and (raw.name in public or raw.name in self.names):
+                    # Private names of two files do not clash in Lean, which prefixes them in this way.
+                    raw = raw._replace(name=f"_private.{facts.module}.0.{raw.name}")
+                if self.keep(facts, raw):
                     rows.append((facts.module, raw))
         library = self.library()
         taken: Counter[str] = Counter()

@@ -127,7 +127,16 @@ TYPED = frozenset(
     ]
 )
 _NUMERIC = re.compile(r"\d")
-_BINDER_END = {"∀": (",",), "∃": (",",), "Π": (",",), "Σ": (",",), "fun": ("↦", "=>"), "λ": ("↦", "=>", ",")}
+_BINDER_END = {
+    "∀": (",",),
+    "∃": (",",),
+    "Π": (",",),
+    "Σ": (",",),
+    "Σ'": (",",),
+    "fun": ("↦", "=>"),
+    "λ": ("↦", "=>", ","),
+}
+_BINDING = {"∃": "Exists", "Σ": "Sigma", "Σ'": "PSigma"}
 _CLOSERS = {"(": ")", "[": "]", "{": "}", "⟨": "⟩", "⦃": "⦄", "⟦": "⟧"}
 _STOPS = frozenset([")", "]", "}", "⟩", "⦄", "⟧", ",", "↦", "=>", ":=", "|", "//"])
 
@@ -138,6 +147,7 @@ class Grammar:
 
     infix: dict[str, list[Notation]] = field(default_factory=dict)
     leading: dict[str, list[Notation]] = field(default_factory=dict)
+    binders: dict[str, str] = field(default_factory=dict)
     _tokens: re.Pattern[str] | None = None
 
     def add(self, item: Notation) -> None:
@@ -153,9 +163,6 @@ class Grammar:
         table.setdefault(symbol[1:-1], []).append(item)
         self._tokens = None
 
-    def copy(self) -> Grammar:
-        return Grammar({k: list(v) for k, v in self.infix.items()}, {k: list(v) for k, v in self.leading.items()})
-
     def tokens(self, text: str) -> list[str]:
         """Tokens of a text, the longest known symbol first."""
         if self._tokens is None:
@@ -166,11 +173,12 @@ class Grammar:
                         for part in item.items:
                             if part.startswith('"'):
                                 symbols.update(part[1:-1].split())
+            symbols |= self.binders.keys()
             symbols -= {""}
             odd = sorted((s for s in symbols if not NAME_RE.fullmatch(s)), key=len, reverse=True)
             known = "|".join(map(re.escape, odd))
             first = "|".join(re.escape(s) for s in odd if NAME_RE.match(s)) or "(?!)"
-            self._tokens = re.compile(rf"(?:{first})|{NAME}|\d+|=>|:=|//|{known or '(?!)'}|⁻¹|\S")
+            self._tokens = re.compile(rf"(?:{first})|{NAME}|\d+|=>|:=|//|Σ'|{known or '(?!)'}|⁻¹|\S")
         return self._tokens.findall(drop_universes(text))
 
 
@@ -255,7 +263,7 @@ class _Parser:
         if self.depth > _DEPTH_LIMIT // 2:
             return HOLE
         inner = _Parser(self.grammar.tokens(item.term), self.grammar, set(values), self.depth + 1)
-        return _substitute(inner.expression(0), values)
+        return substitute(inner.expression(0), values)
 
     def application(self) -> Node:
         head = self.atom()
@@ -312,7 +320,7 @@ class _Parser:
             return Node("sort", token)
         if token == "Prop":
             return Node("sort", "Prop")
-        if token in _BINDER_END:
+        if token in _BINDER_END or token in self.grammar.binders:
             return self.binder(token)
         if token == "(":
             return self.parenthesis()
@@ -424,7 +432,7 @@ class _Parser:
 
     def binder(self, word: str) -> Node:
         """`∀ x y : T, body`, `∀ (x : T), body`, `fun x ↦ body`: domain types as written, then the body."""
-        ends = _BINDER_END[word]
+        ends = _BINDER_END.get(word, (",",))
         bound: list[str] = []
         types: list[Node] = []
         while (token := self.peek()) and token not in ends:
@@ -459,10 +467,9 @@ class _Parser:
         body = self.expression(0)
         if word in {"fun", "λ"}:
             return Node("lambda", parts=(body,), bound=tuple(bound))
-        if word in {"∃", "Σ"}:
-            return _apply(
-                Node("const", "Exists" if word == "∃" else "Sigma"), Node("lambda", parts=(body,), bound=tuple(bound))
-            )
+        head = _BINDING.get(word) or self.grammar.binders.get(word)
+        if head:
+            return _apply(Node("const", head), Node("lambda", parts=(body,), bound=tuple(bound)))
         return Node("forall", parts=(*types, body), bound=tuple(bound) or ("_",))
 
 
@@ -474,12 +481,13 @@ def _apply(function: Node, argument: Node) -> Node:
     return Node("app", "", (function, argument))
 
 
-def _substitute(node: Node, values: Mapping[str, Node]) -> Node:
+def substitute(node: Node, values: Mapping[str, Node]) -> Node:
+    """The tree with variables replaced by the terms given for them."""
     if node.kind == "local" and node.text in values:
         return values[node.text]
     if not node.parts:
         return node
-    parts = [_substitute(part, values) for part in node.parts]
+    parts = [substitute(part, values) for part in node.parts]
     if node.kind == "app" and parts[0].kind == "app":
         parts = [*parts[0].parts, *parts[1:]]
     return Node(node.kind, node.text, tuple(parts), node.bound)
