@@ -36,9 +36,8 @@ def main() -> None:
     options = parser.parse_args()
     roots = tuple(part for part in options.roots.split(",") if part)
     files = lean_files(options.path, roots)
-    print(
-        f"{'files':>6} {'decls':>8} {'cold s':>8} {'decl/s':>8} {'cached s':>9} {'1 changed s':>12} {'families s':>11} {'GB':>6}"
-    )
+    heads = ("files", "decls", "cold s", "decl/s", "cached s", "changed s", "families s", "GB")
+    print(" ".join(f"{head:>10}" for head in heads))
     for size in (int(part) for part in options.sizes.split(",")):
         # Every n-th file, so that each size has the same mixture of folders.
         chosen = files if not size or size >= len(files) else files[:: len(files) // size][:size]
@@ -63,11 +62,9 @@ def main() -> None:
         own = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
         workers = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss
         count = len(result.declarations)
-        print(
-            f"{len(chosen):>6} {count:>8} {cold:>8.1f} {count / cold:>8.0f} {cached:>9.1f} {after:>12.1f} {families:>11.1f}"
-            f" {(own + workers) / 1e6:>6.2f}",
-            flush=True,
-        )
+        cells = (f"{len(chosen)}", f"{count}", f"{cold:.1f}", f"{count / cold:.0f}", f"{cached:.1f}", f"{after:.1f}")
+        cells += (f"{families:.1f}", f"{(own + workers) / 1e6:.2f}")
+        print(" ".join(f"{cell:>10}" for cell in cells), flush=True)
 
 
 if __name__ == "__main__":

@@ -140,6 +140,13 @@ def test_inductive_members_and_deriving() -> None:
     assert facts.declarations[2].docstring == "Two."
 
 
+def test_an_inductive_type_without_constructors() -> None:
+    assert names("inductive Empty' : Type\n\ntheorem t : True := trivial\n") == [
+        ("Empty'", "inductive", 1),
+        ("t", "theorem", 3),
+    ]
+
+
 def test_class_forms() -> None:
     assert names("class abbrev Foo (α) := A α, B α\n")[0] == ("Foo", "class", 1)
     assert names("class inductive Bar : Prop\n  | a\n") == [("Bar", "class", 1), ("Bar.a", "constructor", 2)]

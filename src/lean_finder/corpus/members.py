@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from itertools import pairwise
 
 from lean_finder.corpus.facts import RawDeclaration
 from lean_finder.corpus.lexer import Source
@@ -58,7 +59,7 @@ def constructors(source: Source, owner: RawDeclaration, body_at: int, end: int) 
     end = clause.start() if clause else end
     bars = _bars(source.mask, body_at, end)
     found = []
-    for bar, next_bar in zip(bars, [*bars[1:], end], strict=True):
+    for bar, next_bar in pairwise([*bars, end]):
         item = _ITEM.match(source.mask, bar + 1, next_bar)
         if item:
             signature = one_line(source.code[item.end() : next_bar])
