@@ -133,12 +133,15 @@ def _statements() -> list[Plant]:
     near = {
         "one hypothesis more": _HULL.replace("(l : Line)", "(hc : IsConnectedRegion s) (l : Line)"),
         "one hypothesis fewer": _HULL.replace(" (hb : IsBoundedRegion s)", ""),
-        "other constant in the conclusion": _WIDTH.replace("width s ≤ width t", "width s < width t"),
         "neighbour: sides exchanged": _WIDTH.replace("width s ≤ width t", "width t ≤ width s"),
         "one binder more": _HULL.replace("(l : Line)", "(l m : Line)"),
     }
-    far = {"conclusion unfolded": _WIDTH.replace("width s ≤ width t", "sup (lengths s) ≤ sup (lengths t)"),
-           "packed as a conjunction": "(s t : Region) (h : s ⊆ t ∧ Measured s ∧ Measured t) : width s ≤ width t"}  # fmt: skip
+    far = {
+           "other constant in the conclusion": _WIDTH.replace("width s ≤ width t", "width s < width t"),
+           "other name of one hypothesis": _HULL.replace("IsBoundedRegion", "IsCompactRegion"),
+           "conclusion unfolded": _WIDTH.replace("width s ≤ width t", "sup (lengths s) ≤ sup (lengths t)"),
+           "packed as a conjunction": "(s t : Region) (h : s ⊆ t ∧ Measured s ∧ Measured t) : width s ≤ width t",
+    }  # fmt: skip
     return [
         *_formal("(c) same statement", "same_statement", same),
         *_formal("(d) restated", "restatement", moved),
@@ -165,7 +168,7 @@ def _queries() -> list[Plant]:
         "ASCII for Unicode": "`w s <= w t` when `s ⊆ t`",
         "words for symbols": "w s le w t when s subset t",
         "no code marks": "w s ≤ w t when s ⊆ t",
-        "LaTeX typesetting commands": "$\\mathrm{w} \\, s \\le \\mathrm{w} \\, t$ when $\\left. s \\subseteq t \\right.$",
+        "LaTeX typesetting commands": "$\\mathrm{w} \\, s \\le \\mathrm{w} t$ when $\\left. s \\subseteq t \\right.$",
     }
     cut = {
         "last words cut off": " ".join(T1.split()[:-3]),
@@ -189,7 +192,8 @@ def _queries() -> list[Plant]:
         "words in another order": "the smallest convex set around them meets supporting lines of compact shapes",
         "a typing error": T1.replace("product", "prodcut"),
     }
-    lost = {"half of the words replaced": "dilating by a pair of numbers consecutively is scaling by what they multiply to",
+    lost = {"half of the words replaced":
+            "dilating by a pair of numbers consecutively is scaling by what they multiply to",
             "in another language": "die Streckung um ein Produkt ist die zweimalige Streckung"}  # fmt: skip
     sideways = [
         Plant("(e) test query, sideways", name, "query_text", cells, into=into)

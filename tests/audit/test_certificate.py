@@ -1,4 +1,4 @@
-"""A certificate speaks for exactly the bytes that were audited. Just this file: pytest tests/audit/test_certificate.py"""
+"""A certificate speaks for exactly the audited bytes. Just this file: pytest tests/audit/test_certificate.py"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Every planted leak is caught by its check and its row is named. Just this file: pytest tests/audit/test_planted_leaks.py
+"""Every planted leak is caught and its row named. Just this file: pytest tests/audit/test_planted_leaks.py
 
 All rows are planted into one world and audited at once; the plants do not touch one another.
 """
@@ -9,12 +9,12 @@ from collections import Counter
 
 import pandas as pd
 import pytest
+from tests.audit.plants import BEGIN, DOCS, END, MANIFEST_PLANTS, PLANTS, ManifestPlant, Plant, table
+from tests.audit.world import SETS, clean_rows, encode, make_inputs
 
 from lean_finder.audit.checks.catalogue import all_checks
 from lean_finder.audit.inputs import AuditSettings
 from lean_finder.audit.run import AuditReport, run_audit
-from tests.audit.plants import BEGIN, DOCS, END, MANIFEST_PLANTS, PLANTS, ManifestPlant, Plant, table
-from tests.audit.world import SETS, clean_rows, encode, make_inputs
 
 _ROW_CHECKS = sorted({item.check for item in PLANTS if item.expected != "missed"})
 

@@ -10,6 +10,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from tests.audit.world import OTHER, QUERIES, STRETCH, THIRD, WIDTH, encode, make_inputs
 
 from lean_finder.audit.checks.base import Check
 from lean_finder.audit.filter import drop_leaks
@@ -18,7 +19,6 @@ from lean_finder.audit.judge import Judge, evidence_frame
 from lean_finder.audit.run import run_audit, write_reports
 from lean_finder.errors import InputError
 from lean_finder.records import BenchmarkQuery, columns
-from tests.audit.world import OTHER, QUERIES, STRETCH, THIRD, WIDTH, encode, make_inputs
 
 _CHECK = Check("leak", "a", "critical", "Nothing may leak.", lambda case: {})
 
@@ -53,7 +53,7 @@ def test_name_with_a_trailing_space_does_not_pass() -> None:
 
 
 def test_missing_column_is_one_clear_error() -> None:
-    with pytest.raises(InputError, match="no column to audit .it has: text"):
+    with pytest.raises(InputError, match=r"no column to audit \(it has: text"):
         _one_set(pd.DataFrame({"text": ["x"]}))
 
 
@@ -151,7 +151,8 @@ def test_filter_leaves_nothing_for_the_audit() -> None:
     assert kept.index.tolist() == [10, 12]
     assert dropped[["check"]].to_dict()["check"] == {11: "query_text", 13: "test_target"}
     assert dropped["evidence"].str.len().gt(10).all()
-    assert run_audit(replace(inputs, sets=[TrainingSet("kept", "retriever_pairs", kept, "kept")])).passed
+    sets = [TrainingSet("kept", "retriever_pairs", kept, "kept")]
+    assert run_audit(replace(inputs, sets=sets, expected=None)).passed
 
 
 def test_filter_of_nothing_to_drop_keeps_the_frame() -> None:

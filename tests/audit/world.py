@@ -25,8 +25,8 @@ structure Plane.Frame (α : Type u) where
 
 /-- Stretching by a product is stretching twice, first by the right factor. -/
 @[to_additive "Shifting by a sum is shifting twice, first by the right summand."]
-theorem Plane.stretch_mul_apply [Monoid M] (a b : M) (hab : Commutes a b) : stretch (a * b) = stretch a ∘ stretch b := by
-  sorry
+theorem Plane.stretch_mul_apply [Monoid M] (a b : M) (hab : Commutes a b) : stretch (a * b) = stretch a ∘ stretch b :=
+  by sorry
 
 alias Plane.stretch_twice_apply := Plane.stretch_mul_apply
 
@@ -202,7 +202,8 @@ def with_manifest(inputs: AuditInputs, manifest: pd.DataFrame) -> AuditInputs:
 _SYNONYMS = {
     "stretch": "scale", "scaling": "scale", "stretching": "scale", "dilating": "scale", "multiply": "product",
     "dilation": "scale", "numbers": "factor", "factors": "factor", "product": "product", "consecutively": "after",
-    "successively": "after", "after": "after", "twice": "after", "equal": "equals", "same": "equals", "equals": "equals",
+    "successively": "after", "after": "after", "twice": "after", "equal": "equals", "same": "equals",
+    "equals": "equals",
     "amounts": "equals", "agrees": "equals", "scalars": "factor", "one": "after", "two": "factor",
 }  # fmt: skip
 

@@ -107,9 +107,8 @@ class Sketches:
     """What a fast look at many statements needs of them.
 
     Attributes:
-        constants: (n,) a hash of the tokens that renaming and reordering keep; statements that are the same have
-            the same.
-        shingles: hashes of the runs of three tokens inside each part, variables made alike, one statement after another.
+        constants: (n,) a hash of the tokens that renaming and reordering keep: equal for equal statements.
+        shingles: hashes of the runs of three tokens inside each part, variables made alike, statement by statement.
         offsets: (n + 1,) where each statement starts in `shingles`; every statement has at least one.
         sizes: (n,) tokens of each statement.
     """
