@@ -35,4 +35,12 @@ def test_table_has_rows_gains_and_notes(results: dict[str, Any]) -> None:
 def test_gaps_are_said(own_tree: Callable[[], Tree]) -> None:
     tree = own_tree()
     (tree.root / "judge.json").unlink()
-    assert "missing: judge's error rates" in " ".join(shown(build_results(tree.study())).split())
+    text = shown(build_results(tree.study()))
+    assert "missing: judge's error rates" in text and "more, listed" not in text
+    for name in ("r1", "r2"):
+        files = tree.files(name)
+        for path in (files.curve, files.queries, files.dropped, files.audit):
+            assert path
+            path.unlink()
+    text = shown(build_results(tree.study()))
+    assert text.count("missing: ") == 7 and "missing: 3 more, listed in RESULTS.md" in text

@@ -7,6 +7,9 @@ from typing import Any
 
 from lean_finder.reporting.formatting import flat, plain
 
+#: Columns that come first; others follow in the order of the file.
+_FIRST = ("precision", "recall", "f1", "false_accept_one_symbol", "false_accept_other")
+
 
 def judge_rows(judge: Mapping[str, Any]) -> list[tuple[str, dict[str, Any]]]:
     """One (name, figures) a measured judge, the one in use marked; plain values outside a judge come as "all"."""
@@ -19,7 +22,8 @@ def judge_rows(judge: Mapping[str, Any]) -> list[tuple[str, dict[str, Any]]]:
 def judge_table(judge: Mapping[str, Any]) -> tuple[list[str], list[list[str]]]:
     """Header and rows of the table as text; a figure that a judge lacks is a gap."""
     rows = judge_rows(judge)
-    keys = list(dict.fromkeys(key for _, figures in rows for key in figures))
+    found = dict.fromkeys(key for _, figures in rows for key in figures)
+    keys = [*(key for key in _FIRST if key in found), *(key for key in found if key not in _FIRST)]
     body = [[name, *(plain(figures.get(key)) for key in keys)] for name, figures in rows]
     return ["judge", *(key.replace("_", " ") for key in keys)], body
 
