@@ -15,12 +15,13 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 from lean_finder.corpus.syntax import NAME_RE, Binder, plain_name, read_binders, split_signature
-from lean_finder.corpus.terms import TYPED, Grammar, Node, mentions, parse_term, substitute
+from lean_finder.corpus.terms import HOLE, TYPED, Grammar, Node, mentions, parse_term, substitute
 
 Resolve = Callable[[str], str]
 
 #: How many constants deep the types of arguments are followed.
 _INFER_DEPTH = 3
+_AUTO_BOUND = 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,6 +86,7 @@ class InstanceNamer:
         self.resolve = resolve
         self.namespace = namespace
         self.types: dict[str, str] = {}
+        self.asked = 0
         for binder in read_binders(variables)[0] if variables else ():
             self.learn(binder)
 
@@ -159,7 +161,8 @@ class InstanceNamer:
                 return Node(
                     "app", "", (Node("const", self.projection(last, Node("const", owner))), Node("const", owner))
                 )
-        return Node("const", ident)
+        # A short lower-case word that is no constant is a variable bound by itself.
+        return HOLE if len(ident) <= _AUTO_BOUND and not "A" <= ident[0] <= "Z" else Node("const", ident)
 
     def projection(self, last: str, owner: Node) -> str:
         """Full name of `owner.last`."""
@@ -169,14 +172,11 @@ class InstanceNamer:
 
     def type_head(self, node: Node) -> str:
         """Full name of the constant that heads the type of a term, "" if unknown."""
-        if node.kind == "local":
-            type_ = self.types.get(node.text, "")
-            match = NAME_RE.match(type_)
-            return self.resolve(match.group()) or match.group() if match and match.group() not in self.types else ""
-        head = node.parts[0] if node.kind == "app" else node
-        known = self.library.heads.get(head.text) if head.kind == "const" else None
-        match = NAME_RE.match(known.result) if known else None
-        return self.resolve(match.group()) or plain_name(match.group()) if match else ""
+        type_ = self.type_of(node, 0)
+        if type_ is None:
+            return ""
+        head = type_.parts[0] if type_.kind == "app" else type_
+        return head.text if head.kind == "const" else ""
 
     def words(self, node: Node, seen: set[str], used: set[str], top: bool = False) -> str:
         """The text of a tree: constants not seen before, in order."""
@@ -256,12 +256,20 @@ class InstanceNamer:
 
     def type_of(self, node: Node, depth: int) -> Node | None:
         """The type of a term as far as signatures tell it; implicit arguments that are unknown stay variables."""
-        if node.kind == "local":
-            return self.tree(self.types[node.text]) if self.types.get(node.text) else None
-        head, arguments = (node.parts[0], node.parts[1:]) if node.kind == "app" else (node, ())
-        known = self.library.heads.get(head.text) if head.kind == "const" else None
-        if known is None or not known.result or depth > _INFER_DEPTH:
+        # Types mention terms whose types are asked for in turn; a shadowed name can make that a circle.
+        if self.asked > _INFER_DEPTH or depth > _INFER_DEPTH:
             return None
+        self.asked += 1
+        try:
+            if node.kind == "local":
+                return self.tree(self.types[node.text]) if self.types.get(node.text) else None
+            head, arguments = (node.parts[0], node.parts[1:]) if node.kind == "app" else (node, ())
+            known = self.library.heads.get(head.text) if head.kind == "const" else None
+            return self.result_type(known, arguments, depth) if known and known.result else None
+        finally:
+            self.asked -= 1
+
+    def result_type(self, known: Head, arguments: tuple[Node, ...], depth: int) -> Node:
         names = {name for binder in known.binders for name in binder.names}
         explicit = [name for binder in known.binders if binder.bracket == "(" for name in binder.names or ("",)]
         values = dict(zip(explicit, arguments, strict=False))

@@ -387,7 +387,8 @@ class _FileParser:
             self.problem(keyword_at, TRUNCATED)
         in_body = kind in _FUNCTIONS or kind in {"structure", "class", "inductive", "class inductive"}
         words = set(PART_RE.findall(self.mask, position, end if in_body else stop))
-        variables = used_variables(self.scopes.top, words)
+        own, _ = read_binders(signature)
+        variables = used_variables(self.scopes.top, words.difference(*(binder.names for binder in own)))
         stored = "inductive" if kind == "inductive" else "class" if kind == "class inductive" else kind
         raw = self.raw(name, stored, name_at if name else keyword_at, signature, variables)
         self.facts.declarations.append(raw)

@@ -155,9 +155,29 @@ class Resolver:
                     target = resolve_names(words[0], raw.namespace, raw.opens, self.names)
                     if source and target:
                         direct.setdefault(source, set()).add(target)
-        signatures = {name: (raw.variables, raw.signature) for name, (_, raw) in self.names.items()}
+        signatures = {name: (raw.variables, self.as_function(raw)) for name, (_, raw) in self.names.items()}
         project = self.files[0].module.split(".")[0] if self.files else ""
         return Library(Heads(signatures), closure(direct), frozenset(set_like), frozenset(carriers), project)
+
+    def as_function(self, raw: RawDeclaration) -> str:
+        """Signature of a constant; a field takes its structure's parameters first, and its arrows are binders."""
+        if raw.kind != "field" or raw.generated_by not in self.names or not raw.signature.startswith(": "):
+            return raw.signature
+        owner = self.names[raw.generated_by][1]
+        parameters = " ".join(
+            f"{{{binder.text[1:-1]}}}" if binder.bracket == "(" else binder.text
+            for binder in split_signature(owner.signature)[0]
+            if binder.type
+        )
+        parts = []
+        done = 2
+        for mark, offset in top_level(raw.signature, 2):
+            if mark not in {"→"}:
+                return raw.signature
+            parts.append(raw.signature[done:offset].strip())
+            done = offset + 1
+        arguments = " ".join(f"(_ : {part})" for part in parts if part[:1] not in "({[⦃")
+        return f"{parameters} {arguments} : {raw.signature[done:].strip()}" if len(parts) else raw.signature
 
     def named_parent(self, raw: RawDeclaration) -> RawDeclaration:
         local = {name for binder in split_signature(raw.variables)[0] for name in binder.names}

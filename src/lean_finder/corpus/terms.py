@@ -362,10 +362,6 @@ class _Parser:
                     return
 
     def parenthesis(self) -> Node:
-        if self.peek() == "·":
-            self.at -= 1
-            self.skip_bracket()
-            return HOLE
         start = self.at
         names = []
         while NAME_RE.fullmatch(self.peek()) and "." not in self.peek():
