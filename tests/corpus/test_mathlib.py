@@ -21,7 +21,7 @@ pytestmark = pytest.mark.skipif(not CHECKOUT, reason="LEAN_FINDER_MATHLIB names 
 
 #: Names whose source is hard to read, in the module that declares them.
 HARD = {
-    "Ultraproduct.structure": "ModelTheory.Ultraproducts",
+    "FirstOrder.Language.Ultraproduct.structure": "ModelTheory.Ultraproducts",
     "instAlgebraCliffordAlgebra": "LinearAlgebra.CliffordAlgebra.Basic",
     "ContinuousLinearMap.instCStarRingId": "Analysis.InnerProductSpace.Adjoint",
     "SSet.instQuasicategoryOfKanComplex": "AlgebraicTopology.Quasicategory.Basic",

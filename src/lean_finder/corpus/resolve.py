@@ -53,6 +53,7 @@ class Resolver:
         self.names: dict[str, tuple[str, RawDeclaration]] = {}
         self.grammar = Grammar()
         self.binder_names: dict[str, frozenset[str]] = {}
+        self.fields_of: dict[str, list[tuple[str, RawDeclaration]]] = {}
         for item in CORE:
             self.grammar.add(item)
         for facts in files:
@@ -155,12 +156,17 @@ class Resolver:
                     target = resolve_names(words[0], raw.namespace, raw.opens, self.names)
                     if source and target:
                         direct.setdefault(source, set()).add(target)
+        for name, (_, raw) in self.names.items():
+            if raw.kind == "field":
+                self.fields_of.setdefault(raw.generated_by, []).append((name, raw))
         signatures = {name: (raw.variables, self.as_function(raw)) for name, (_, raw) in self.names.items()}
         project = self.files[0].module.split(".")[0] if self.files else ""
         return Library(Heads(signatures), closure(direct), frozenset(set_like), frozenset(carriers), project)
 
     def as_function(self, raw: RawDeclaration) -> str:
         """Signature of a constant; a field takes its structure's parameters first, and its arrows are binders."""
+        if raw.kind == "constructor" and not raw.signature and raw.generated_by in self.names:
+            return self.as_constructor(self.names[raw.generated_by][1])
         if raw.kind != "field" or raw.generated_by not in self.names or not raw.signature.startswith(": "):
             return raw.signature
         owner = self.names[raw.generated_by][1]
@@ -178,6 +184,20 @@ class Resolver:
             done = offset + 1
         arguments = " ".join(f"(_ : {part})" for part in parts if part[:1] not in "({[⦃")
         return f"{parameters} {arguments} : {raw.signature[done:].strip()}" if len(parts) else raw.signature
+
+    def as_constructor(self, owner: RawDeclaration) -> str:
+        """Signature of the constructor of a structure: its parameters implicit, its fields explicit."""
+        binders = [binder for binder in split_signature(owner.signature)[0] if binder.type]
+        parameters = " ".join(f"{{{binder.text.strip('({[⦃)}]⦄')}}}" for binder in binders if binder.bracket != "[")
+        fields = " ".join(
+            f"({name.rsplit('.', 1)[-1]} {raw.signature})"
+            for name, raw in self.fields_of.get(owner.name, ())
+            if raw.signature.startswith(": ")
+        )
+        applied = " ".join(
+            [owner.name, *(name for binder in binders if binder.bracket == "(" for name in binder.names)]
+        )
+        return f"{parameters} {fields} : {applied}"
 
     def named_parent(self, raw: RawDeclaration) -> RawDeclaration:
         local = {name for binder in split_signature(raw.variables)[0] for name in binder.names}
