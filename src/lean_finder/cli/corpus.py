@@ -251,7 +251,9 @@ def _git(arguments: Sequence[str], source: str, rev: str = "") -> None:
     if done.returncode:
         lines = [line for line in done.stderr.splitlines() if line.strip()]
         where = f"{source} at {rev}" if rev else source
-        raise InputError(where, lines[-1].strip() if lines else "git failed", "check the address, the revision, the network")
+        raise InputError(
+            where, lines[-1].strip() if lines else "git failed", "check the address, the revision, the network"
+        )
 
 
 if __name__ == "__main__":
