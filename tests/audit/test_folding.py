@@ -8,6 +8,7 @@ from datasketch import MinHash
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from lean_finder.audit import folding
 from lean_finder.audit.checks.names import name_in_query
 from lean_finder.audit.folding import Vocabulary, clean_name, fold_tokens, is_blank, name_key, squeeze, words_of_name
 from lean_finder.audit.minhash import BANDS, ROWS, candidates, mix, signatures
@@ -59,6 +60,17 @@ def test_names_meet_their_disguises(name: str) -> None:
         == name_key(name.replace("_", "").lower())
         == name_key(f"@{name}\u200b")
     )
+
+
+def test_two_processes_fold_as_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    texts = [f"the {'abcdefghij'[place % 10] * 3} sets of size {place} ≤ n" for place in range(60)] + ["", "of the"]
+    alone = Vocabulary().fold(texts)
+    monkeypatch.setattr(folding, "_MANY", 10)
+    monkeypatch.setattr(folding, "_PIECE", 7)
+    together = Vocabulary().fold(texts)
+    assert together.keys == alone.keys
+    assert together.words.tolist() == alone.words.tolist()
+    assert together.offsets.tolist() == alone.offsets.tolist()
 
 
 def test_words_of_a_name() -> None:

@@ -10,11 +10,17 @@ import re
 import unicodedata
 from array import array
 from collections.abc import Iterable, Sequence
+from concurrent.futures import ProcessPoolExecutor
+from multiprocessing import get_context
 
 import numpy as np
 from numpy.typing import NDArray
 
 from lean_finder.corpus.symbols import written_form
+
+#: Texts from which on a second process pays for its start, and texts handed over at a time.
+_MANY, _PIECE = 40_000, 10_000
+_Piece = tuple[list[str], list[str], NDArray[np.int64], NDArray[np.int64]]
 
 #: Letters of other alphabets that a reader takes for Latin ones.
 _CYRILLIC = str.maketrans(
@@ -75,31 +81,52 @@ class Vocabulary:
 
     def __init__(self) -> None:
         self._number: dict[str, int] = {}
-        self._of_token: dict[str, int] = {}
 
     def __len__(self) -> int:
         return len(self._number)
 
     def fold(self, texts: Iterable[str]) -> Folded:
-        """Fold texts; new words get new numbers."""
-        keys: list[str] = []
-        flat, ends = array("i"), array("q", [0])
-        known = self._of_token
-        for text in texts:
-            tokens = fold_tokens(text)
-            keys.append(squeeze(tokens))
-            for token in tokens:
-                number = known.get(token)
-                if number is None:
-                    number = known[token] = self._add(token)
-                if number >= 0:
-                    flat.append(number)
-            ends.append(len(flat))
-        return Folded(keys, np.array(flat, dtype=np.int64), np.array(ends, dtype=np.int64))
+        """Fold texts; new words get new numbers. Many texts are folded by two processes, with the same result."""
+        texts = list(texts)
+        if len(texts) < _MANY:
+            return self._join([_fold_piece(texts)])
+        pieces = [texts[start : start + _PIECE] for start in range(0, len(texts), _PIECE)]
+        with ProcessPoolExecutor(2, mp_context=get_context("forkserver")) as pool:
+            return self._join(list(pool.map(_fold_piece, pieces)))
 
-    def _add(self, token: str) -> int:
-        word = stem(token)
-        return self._number.setdefault(word, len(self._number)) if word else -1
+    def _join(self, pieces: Sequence[_Piece]) -> Folded:
+        """The pieces one after another, each piece's own word numbers exchanged for ours."""
+        keys: list[str] = []
+        words: list[NDArray[np.int64]] = []
+        sizes: list[NDArray[np.int64]] = []
+        for piece_keys, vocabulary, flat, piece_sizes in pieces:
+            ours = [self._number.setdefault(word, len(self._number)) for word in vocabulary]
+            keys.extend(piece_keys)
+            words.append(np.array(ours, dtype=np.int64)[flat])
+            sizes.append(piece_sizes)
+        offsets = np.concatenate([[0], np.cumsum(np.concatenate(sizes))]).astype(np.int64)
+        return Folded(keys, np.concatenate(words), offsets)
+
+
+def _fold_piece(texts: Sequence[str]) -> _Piece:
+    """Keys, content words in order of first sight, word numbers of all texts one after another, words of each."""
+    keys: list[str] = []
+    vocabulary: dict[str, int] = {}
+    known: dict[str, int] = {}
+    flat, sizes = array("i"), array("i")
+    for text in texts:
+        tokens = fold_tokens(text)
+        keys.append(squeeze(tokens))
+        before = len(flat)
+        for token in tokens:
+            number = known.get(token)
+            if number is None:
+                word = stem(token)
+                number = known[token] = vocabulary.setdefault(word, len(vocabulary)) if word else -1
+            if number >= 0:
+                flat.append(number)
+        sizes.append(len(flat) - before)
+    return keys, list(vocabulary), np.array(flat, dtype=np.int64), np.array(sizes, dtype=np.int64)
 
 
 class Folded:
