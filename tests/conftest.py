@@ -6,7 +6,7 @@ import os
 from pathlib import Path
 
 import pytest
-from pytest_socket import disable_socket
+from pytest_socket import disable_socket, socket_allow_hosts
 
 # Set before any library is imported: they read their environment once.
 os.environ.update(
@@ -26,6 +26,7 @@ ROOT = Path(__file__).resolve().parent.parent
 def _no_network() -> None:
     """Connections to this machine stay possible: some tests run a real server."""
     disable_socket(allow_unix_socket=True)
+    socket_allow_hosts(["127.0.0.1", "localhost"], allow_unix_socket=True)
 
 
 @pytest.fixture(scope="session")

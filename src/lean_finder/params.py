@@ -74,6 +74,12 @@ class ContractParams(Section):
     max_document_tokens: Positive
 
 
+class LoraParams(Section):
+    rank: Positive
+    alpha: Positive
+    targets: list[str]
+
+
 class RetrieverParams(Section):
     steps: Positive
     batch_size: Annotated[int, Field(ge=2)]
@@ -85,12 +91,13 @@ class RetrieverParams(Section):
     margin: float
     max_grad_norm: Rate
     bidirectional: bool
-
-
-class LoraParams(Section):
-    rank: Positive
-    alpha: Positive
-    targets: list[str]
+    matryoshka: list[Positive]
+    dropout: Share
+    bucket: Positive
+    dtype: Literal["float32", "bfloat16"]
+    gradient_checkpointing: bool
+    lora: LoraParams | None
+    checkpoint_every: Natural
 
 
 class RewardParams(Section):
@@ -106,6 +113,7 @@ class SftParams(Section):
     steps: Positive
     batch_size: Positive
     learning_rate: Rate
+    prompt_gradients: bool
 
 
 class GrpoParams(Section):
@@ -122,6 +130,11 @@ class GrpoParams(Section):
     sft_start: Share
     sft_end: Share
     sft_schedule: Literal["linear", "cosine", "constant"]
+    sft_batch_size: Positive
+    prompt_gradients: bool
+    gradient_accumulation: Positive
+    checkpoint_every: Natural
+    sampler: Literal["transformers", "vllm_colocate", "vllm_server"]
 
 
 class SamplingParams(Section):
@@ -133,6 +146,7 @@ class SamplingParams(Section):
 
 
 class GeneratorParams(Section):
+    declarations: Natural
     max_prompt_tokens: Positive
     max_new_tokens: Positive
     lora: LoraParams
@@ -173,6 +187,7 @@ class AuditParams(Section):
     length_factor: Rate
     meaning_false_alarms: Share
     meaning_sample: Positive
+    meaning_least: Share
 
 
 class EvaluationParams(Section):

@@ -40,7 +40,7 @@ def start(threads: int) -> None:
     if os.environ.get(_STARTED) == wanted:
         return
     os.environ.update(_ALLOCATOR)
-    os.environ.update({name: wanted for name in ("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS")})
+    os.environ.update(dict.fromkeys(("OMP_NUM_THREADS", "MKL_NUM_THREADS", "OPENBLAS_NUM_THREADS"), wanted))
     for name, value in _QUIET.items():
         os.environ.setdefault(name, value)
     os.environ[_STARTED] = wanted

@@ -18,6 +18,7 @@ _COMMANDS = {
     "corpus": ("Build, check, compare and look into a corpus of Lean declarations.", False),
     "params": ("Compose and check params.yaml.", False),
     "queries": ("Look at the queries of an arm and at what became of them.", False),
+    "readme": ("Write the generated sections of README.md anew.", False),
     "report": ("Print the results table of the last run.", False),
     "search": ("Search declarations by meaning.", True),
 }

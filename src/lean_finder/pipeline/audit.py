@@ -16,8 +16,8 @@ from lean_finder.errors import InputError
 from lean_finder.params import Params
 from lean_finder.pipeline import paths
 from lean_finder.pipeline.corpus import Corpus, load_corpus
-from lean_finder.pipeline.generators import recorded_model
 from lean_finder.pipeline.hidden import audit_inputs
+from lean_finder.pipeline.provenance import recorded_model
 from lean_finder.pipeline.sets import prompt_declarations, style_queries, supervised_pairs
 from lean_finder.records import JudgedPair, Pair, columns
 from lean_finder.storage import read_jsonl, read_table
@@ -42,7 +42,7 @@ def run(params: Params, arm: str, tracked: StageRun) -> None:
 def _sets(params: Params, arm: str, corpus: Corpus) -> list[TrainingSet]:
     style = supervised_pairs(style_queries(Path(params.data.style)), corpus)
     judged = pd.DataFrame(read_jsonl(Path(params.data.judge), columns(JudgedPair)))
-    prompts = pd.DataFrame({"declaration": prompt_declarations(corpus)})
+    prompts = pd.DataFrame({"declaration": prompt_declarations(corpus, params.generator.declarations, params.seed)})
     sets = [
         TrainingSet("r0", "long_queries", read_table(paths.queries("r0"), columns(Pair)), str(paths.queries("r0"))),
         TrainingSet("style", "generator_sft", style, params.data.style),

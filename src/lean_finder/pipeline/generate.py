@@ -12,15 +12,17 @@ import shutil
 import pandas as pd
 
 from lean_finder.audit.filter import drop_leaks
+from lean_finder.errors import InputError
 from lean_finder.generation.decoding import DecodingSettings
 from lean_finder.generation.models import load_generator
 from lean_finder.generation.sample import SamplingSettings, generate_queries
 from lean_finder.params import Params
 from lean_finder.pipeline import paths
 from lean_finder.pipeline.corpus import load_corpus
-from lean_finder.pipeline.generators import generator_folder, load_ranker, model_name, prompts
+from lean_finder.pipeline.generators import generator_folder, load_ranker, prompts
 from lean_finder.pipeline.hidden import hidden_side
 from lean_finder.pipeline.judges import load_judge
+from lean_finder.pipeline.provenance import model_name
 from lean_finder.storage import write_table
 from lean_finder.tracking import StageRun
 
@@ -46,14 +48,19 @@ def run(params: Params, arm: str, tracked: StageRun) -> None:
     )
     clean, leaks = drop_leaks(kept, hidden_side(params), role="generated_queries", name=arm)
     counts |= {"kept": len(clean), "leak": len(leaks)}
-    dropped = pd.concat([dropped, leaks.assign(reason="leak: " + leaks["check"])], ignore_index=True)
+    dropped = pd.concat(
+        [dropped, leaks.assign(reason=[f"leak: {check}" for check in leaks["check"]])], ignore_index=True
+    )
+    told = ", ".join(f"{count} {reason}" for reason, count in counts.items() if count)
+    if clean.empty:
+        raise InputError(f"queries of {arm}", f"none was kept: {told}", "look at generator.sampling and the judge")
     write_table(paths.queries(arm), clean)
     write_table(paths.dropped(arm), dropped)
     shutil.rmtree(shards, ignore_errors=True)
     tracked.metrics(counts)
     tracked.metrics({"rank_prev.median": clean["rank_prev"].median(), "tokens.median": clean["n_tokens"].median()})
     tracked.output(paths.queries(arm))
-    logger.info("%s", ", ".join(f"{count} {reason}" for reason, count in counts.items() if count))
+    logger.info("%s", told)
 
 
 def _settings(params: Params, arm: str) -> SamplingSettings:

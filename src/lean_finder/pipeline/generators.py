@@ -6,7 +6,6 @@ from pathlib import Path
 from typing import Any
 
 import pandas as pd
-from ruamel.yaml import YAML
 
 from lean_finder.corpus.render import render_query
 from lean_finder.generation.prompts import prompt_frame, style_pair_frame, style_weights
@@ -25,24 +24,10 @@ from lean_finder.storage import atomic_path, dvc_md5, read_json, write_json
 _POINTER = "same_as.json"
 
 
-def model_name(arm: str) -> str:
-    """What the queries of a generator carry as `model`: the first 12 hex digits of its DVC hash."""
-    return dvc_md5(paths.generator(arm))[:12]
-
-
-def recorded_model(arm: str) -> str:
-    """The same name, as `dvc.lock` has it: the audit holds the queries against the record, not against the folder."""
-    lock = YAML(typ="safe").load(Path("dvc.lock").read_text(encoding="utf-8"))
-    for stage in lock["stages"].values():
-        for out in stage.get("outs", []):
-            if out["path"] == str(paths.generator(arm)):
-                return str(out["md5"])[:12]
-    return "unrecorded"
-
-
 def prompts(params: Params, corpus: Corpus, tokenizer: Any) -> pd.DataFrame:
     """One prompt for each training target: columns declaration, style, prompt."""
-    declarations = to_frame(Declaration, [corpus.by_name[name] for name in prompt_declarations(corpus)])
+    chosen = prompt_declarations(corpus, params.generator.declarations, params.seed)
+    declarations = to_frame(Declaration, [corpus.by_name[name] for name in chosen])
     styles = style_weights(_supervised(params, corpus))
     return prompt_frame(declarations, styles, tokenizer, params.generator.max_prompt_tokens, params.seed)
 

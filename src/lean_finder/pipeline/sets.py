@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from pathlib import Path
 
 import pandas as pd
@@ -32,6 +33,18 @@ def validation_pairs(style: pd.DataFrame, corpus: Corpus) -> pd.DataFrame:
     return style[style["declaration"].map(corpus.split_of) == "validation"]
 
 
-def prompt_declarations(corpus: Corpus) -> list[str]:
-    """Names of the declarations that the generator is prompted with: the training targets."""
-    return [item.name for item in corpus.targets("train")]
+def prompt_declarations(corpus: Corpus, at_most: int, seed: int) -> list[str]:
+    """Names of the declarations that the generator writes queries for: the training targets, or a sample of them.
+
+    The sample is drawn by a hash of seed and name, so that it is the same for every arm and every round.
+
+    Args:
+        corpus: with its manifest.
+        at_most: size of the sample; 0 = all.
+        seed: of the draw.
+    """
+    names = [item.name for item in corpus.targets("train")]
+    if not at_most or at_most >= len(names):
+        return names
+    drawn = sorted(names, key=lambda name: hashlib.sha256(f"{seed}\0{name}".encode()).digest())[:at_most]
+    return sorted(drawn)

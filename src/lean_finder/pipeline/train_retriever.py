@@ -17,7 +17,7 @@ from lean_finder.params import Params
 from lean_finder.pipeline import paths
 from lean_finder.pipeline.corpus import load_corpus
 from lean_finder.records import Pair, columns
-from lean_finder.retrieval.settings import TrainingSettings
+from lean_finder.retrieval.settings import LoraSettings, TrainingSettings
 from lean_finder.retrieval.training import train_retriever
 from lean_finder.storage import atomic_path, read_json, read_table, write_json
 from lean_finder.tracking import StageRun
@@ -45,7 +45,7 @@ def run(params: Params, arm: str, tracked: StageRun) -> None:
             rendered,
             corpus.text,
             corpus.family_of,
-            TrainingSettings(seed=params.seed, **params.retriever.model_dump()),
+            _settings(params),
             out,
             log,
             checkpoints=paths.checkpoints("retriever", arm),
@@ -61,6 +61,14 @@ def run(params: Params, arm: str, tracked: StageRun) -> None:
         }
     )
     tracked.output(paths.retriever(arm))
+
+
+def _settings(params: Params) -> TrainingSettings:
+    values = params.retriever.model_dump()
+    lora, matryoshka = values.pop("lora"), values.pop("matryoshka")
+    if lora is not None:
+        lora = LoraSettings(rank=lora["rank"], alpha=lora["alpha"], targets=tuple(lora["targets"]))
+    return TrainingSettings(seed=params.seed, lora=lora, matryoshka=tuple(matryoshka), **values)
 
 
 def require_passed(arm: str) -> None:
