@@ -1,18 +1,14 @@
-"""`lean-finder`: the command line. Each group lives in a module of its own and is imported only when called."""
+"""`lean-finder`: the command line. Each command lives in a module of its own and is imported only when called."""
 
 from __future__ import annotations
 
 import importlib
 import sys
-from typing import Any
-
-import click
-import typer.main
 
 from lean_finder import runtime
 from lean_finder.errors import EXIT_BAD_INPUT, InputError
 
-#: Command -> (its one-line help, whether it runs models). Each is `app` in lean_finder.cli.<command>.
+#: Command -> (its one-line help, whether it runs models). Each is the Typer `app` in lean_finder.cli.<command>.
 _COMMANDS = {
     "audit": ("Did a test declaration reach a training set? Verdict with evidence.", False),
     "corpus": ("Build, check, compare and look into a corpus of Lean declarations.", False),
@@ -24,38 +20,31 @@ _COMMANDS = {
 }
 
 
-class _LazyGroup(click.Group):
-    """Imports a command's module when the command is called: `lean-finder --help` must not load torch."""
+_HELP = """Usage: lean-finder COMMAND [OPTIONS]...
 
-    def list_commands(self, context: click.Context) -> list[str]:
-        return sorted(_COMMANDS)
+Train, audit and serve semantic search for Lean 4. The pipeline itself runs with `dvc repro`.
 
-    def get_command(self, context: click.Context, name: str) -> click.Command | None:
-        if name not in _COMMANDS:
-            return None
-        if _COMMANDS[name][1]:
-            runtime.start(threads=0)
-        module = importlib.import_module(f"lean_finder.cli.{name}")
-        command: Any = typer.main.get_command(module.app)
-        command.name = name
-        return command
+Commands:
+{commands}
 
-    def format_commands(self, context: click.Context, formatter: click.HelpFormatter) -> None:
-        with formatter.section("Commands"):
-            formatter.write_dl([(name, help_) for name, (help_, _) in sorted(_COMMANDS.items())])
-
-
-_group = _LazyGroup(
-    name="lean-finder",
-    help="Train, audit and serve semantic search for Lean 4.\n\nThe pipeline itself runs with `dvc repro`.",
-    no_args_is_help=True,
-)
+`lean-finder COMMAND --help` shows a command's options and examples.
+"""
 
 
 def main() -> None:
     """Entry point: bad input ends with one clear line and status 2."""
+    name = sys.argv[1] if len(sys.argv) > 1 else "--help"
+    if name in ("--help", "-h"):
+        lines = (f"  {command:9s} {text}" for command, (text, _) in sorted(_COMMANDS.items()))
+        sys.stdout.write(_HELP.format(commands="\n".join(lines)))
+        return
     try:
-        _group()
+        if name not in _COMMANDS:
+            raise InputError(name, "no such command", f"one of {', '.join(sorted(_COMMANDS))}")
+        if _COMMANDS[name][1]:
+            runtime.start(threads=0)
+        # The libraries are loaded here and not at the top, so that `--help` and small commands answer at once.
+        importlib.import_module(f"lean_finder.cli.{name}").app(args=sys.argv[2:], prog_name=f"lean-finder {name}")
     except InputError as error:
         sys.stderr.write(f"error: {error}\n")
         raise SystemExit(EXIT_BAD_INPUT) from error

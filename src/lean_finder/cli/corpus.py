@@ -16,6 +16,7 @@ from typing import Annotated, Any
 
 import typer
 
+from lean_finder.cli.corpus_import import import_
 from lean_finder.corpus.check import check_names, share_found
 from lean_finder.corpus.diff import diff_corpora
 from lean_finder.corpus.extract import Extraction, extract_library
@@ -26,6 +27,7 @@ from lean_finder.records import Declaration, columns, from_frame, to_frame
 from lean_finder.storage import read_table, write_json, write_table
 
 app = typer.Typer(help="Build, inspect and compare corpora of Lean declarations.", no_args_is_help=True)
+app.command("import")(import_)
 
 _DEFAULT = Path("artifacts/corpus/declarations.parquet")
 _URL = re.compile(r"^(?:https?://|ssh://|git://|git@|file://)")
