@@ -11,6 +11,7 @@ and runs nothing below it. The commit stands in the joined certificate, which no
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 from lean_finder.audit.certificate import Trained, make_certificate
 from lean_finder.errors import InputError
@@ -24,6 +25,17 @@ from lean_finder.tracking import StageRun
 def run(params: Params, arm: str, tracked: StageRun) -> None:
     """Certify the retriever, if what lies here is what it was trained on."""
     tracked.input(paths.retriever(arm), "retriever")
+    certificate = certify(arm)
+    tracked.tag("certified", certificate["retriever"]["sha256"])
+    tracked.artifact(paths.certificate(arm))
+
+
+def certify(arm: str) -> dict[str, Any]:
+    """Write the certificate of one arm's retriever and return it.
+
+    Raises:
+        InputError: something here is not what the retriever was trained with, or its audit did not pass.
+    """
     _require_recorded(arm)
     audited = sorted({about["path"] for about in read_json(paths.audit(arm))["sets"].values()} - {str(paths.SPLITS)})
     trained = Trained(
@@ -34,9 +46,7 @@ def run(params: Params, arm: str, tracked: StageRun) -> None:
         data=[Path(path) for path in audited],
         manifest=paths.SPLITS,
     )
-    certificate = make_certificate(paths.certificate(arm), trained)
-    tracked.tag("certified", certificate["retriever"]["sha256"])
-    tracked.artifact(paths.certificate(arm))
+    return make_certificate(paths.certificate(arm), trained)
 
 
 def _require_recorded(arm: str) -> None:
