@@ -188,11 +188,13 @@ class AuditParams(Section):
     meaning_false_alarms: Share
     meaning_sample: Positive
     meaning_least: Share
+    meaning_texts: Natural
 
 
 class EvaluationParams(Section):
     top_k: Annotated[int, Field(ge=100)]
     resamples: Positive
+    allow_uncertified: bool
 
 
 class Params(Section):

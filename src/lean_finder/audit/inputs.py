@@ -107,7 +107,9 @@ class AuditSettings:
         meaning_false_alarms: share of pairs of unrelated queries that may exceed the embedding threshold.
         meaning_sample: random pairs on which that share is measured.
         meaning_least: least cosine that is ever reported: a small sample cannot measure a small share.
-        seed: of that sample.
+        meaning_texts: distinct texts of one set that the encoder reads at most, drawn by seed; 0 = all. What it did
+            not read stands in the report under "not checked".
+        seed: of both samples.
     """
 
     contained_words: int = 5
@@ -121,6 +123,7 @@ class AuditSettings:
     meaning_false_alarms: float = 1e-5
     meaning_sample: int = 1_000_000
     meaning_least: float = 0.7
+    meaning_texts: int = 0
     seed: int = 0
 
 

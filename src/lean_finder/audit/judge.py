@@ -18,6 +18,10 @@ from lean_finder.audit.expectations import ExpectNoEvidence
 _SHOWN = ("row", "query", "declaration")
 _SITE = "audit"
 
+#: Rows from which on a judged table lists only those that carry evidence, after one row that counts the others: a
+#: column of empty cells says no more than their number, and judging it takes minutes where there are many.
+LISTED_WHOLE = 20_000
+
 
 class Judge:
     """One Great Expectations context for all sets of an audit.
@@ -78,7 +82,9 @@ def evidence_frame(
     declarations: Sequence[str],
     evidence: Mapping[str, Mapping[int, str]],
 ) -> pd.DataFrame:
-    """What the judge looks at: the set as a whole (row 0), then every row, one column of evidence per check.
+    """What the judge looks at: the set as a whole (row 0), then the rows, one column of evidence per check.
+
+    A set of more than `LISTED_WHOLE` rows is listed without the rows that carry no evidence; row 0 counts them.
 
     Args:
         numbers: what each row is called, from 1.
@@ -87,15 +93,21 @@ def evidence_frame(
         evidence: check name -> place of the row from 0 (or `WHOLE_SET`) -> evidence.
     """
     size = len(queries)
+    listed: Sequence[int] = range(size)
+    whole = "(the whole set)"
+    if size > LISTED_WHOLE:
+        listed = sorted({row for rows in evidence.values() for row in rows} - {WHOLE_SET})
+        whole = f"(the whole set; {size - len(listed):,} of its {size:,} rows carry no evidence and are not listed)"
+    place_of = {WHOLE_SET: 0} | {row: place for place, row in enumerate(listed, start=1)}
     table: dict[str, Any] = {
-        "row": [0, *numbers],
-        "query": ["(the whole set)", *queries],
-        "declaration": ["", *declarations],
+        "row": [0, *(numbers[row] for row in listed)],
+        "query": [whole, *(queries[row] for row in listed)],
+        "declaration": ["", *(declarations[row] for row in listed)],
     }
     for check, rows in evidence.items():
-        column = [""] * (size + 1)
+        column = [""] * (len(listed) + 1)
         for row, text in rows.items():
-            column[0 if row == WHOLE_SET else row + 1] = text
+            column[place_of[row]] = text
         table[check] = column
     return pd.DataFrame(table)
 

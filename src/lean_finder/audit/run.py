@@ -103,6 +103,11 @@ def run_audit(inputs: AuditInputs, encode: Encode | None = None, without: frozen
         tables.append(_table(rows, chosen, frame, judge.verdict(name, frame, chosen), report))
         report._judged.append((name, frame, chosen))
     report.meaning = shared.get("meaning", {})  # type: ignore[assignment]
+    report.not_checked.extend(
+        f"query_meaning: {cost.distinct_texts - cost.encoded_texts} of {cost.distinct_texts} texts of {name}"
+        for name, cost in report.meaning.items()
+        if cost.encoded_texts < cost.distinct_texts
+    )
     report.findings = pd.concat(tables, ignore_index=True)
     return report
 

@@ -12,7 +12,6 @@ from rich.console import Console
 from rich.table import Table
 
 from lean_finder.audit.inputs import JOIN_COLUMNS, ROLES, AuditInputs, AuditSettings, empty_frame
-from lean_finder.audit.own import own_inputs
 from lean_finder.audit.reading import (
     PAIR_COLUMNS,
     derive_manifest,
@@ -23,6 +22,8 @@ from lean_finder.audit.reading import (
 )
 from lean_finder.audit.run import AuditReport, run_audit, write_reports
 from lean_finder.errors import InputError
+from lean_finder.params import load_params
+from lean_finder.pipeline.hidden import own_inputs
 from lean_finder.records import Declaration, SplitRow, columns
 
 app = typer.Typer()
@@ -74,7 +75,7 @@ def _inputs(
     pairs: list[Path], benchmark: list[Path], corpus: Path | None, column_map: str, benchmark_map: str, role: str
 ) -> AuditInputs:
     if not pairs and not benchmark and corpus is None:
-        return own_inputs(Path("."), AuditSettings())
+        return own_inputs(load_params(Path("params.yaml")))
     if not pairs or not benchmark:
         raise InputError("options", "--pairs and --benchmark belong together", "give both, or neither")
     if role not in ROLES:

@@ -1,7 +1,8 @@
 """The consistency judge: its threshold, and how often it errs.
 
-Reads: labelled pairs, the frozen base encoder, declarations. Writes: `artifacts/judge/judge.json` with the error rates
-of the encoder judge (always: its threshold is cross-validated by declaration) and of the judge that is in use.
+Reads: labelled pairs, the frozen base encoder, declarations, the audit of round 0. Writes: `artifacts/judge/judge.json`
+with the error rates of the encoder judge (always: its threshold is cross-validated by declaration) and of the judge that
+is in use.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from lean_finder.params import Params
 from lean_finder.pipeline import paths
 from lean_finder.pipeline.corpus import Corpus, load_corpus
 from lean_finder.pipeline.judges import encoder_judge, llm_judge
+from lean_finder.pipeline.train_retriever import require_passed
 from lean_finder.records import JudgedPair, columns
 from lean_finder.storage import read_jsonl, write_json
 from lean_finder.tracking import StageRun, flatten
@@ -26,6 +28,7 @@ logger = logging.getLogger(__name__)
 
 def run(params: Params, arm: str, tracked: StageRun) -> None:
     """Calibrate and measure on the labelled pairs."""
+    require_passed("r0")
     tracked.input(Path(params.data.judge), "calibration")
     corpus = load_corpus(params.corpus.renderer)
     pairs = [JudgedPair(**row) for row in read_jsonl(Path(params.data.judge), columns(JudgedPair))]

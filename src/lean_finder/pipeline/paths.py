@@ -17,6 +17,8 @@ JUDGE = ARTIFACTS / "judge" / "judge.json"
 #: Answers of a model behind an endpoint, by content: paid for once, so no DVC output and never deleted by a stage.
 JUDGE_CACHE = ARTIFACTS / "cache" / "judge.sqlite"
 CHECKED_PARAMS = ARTIFACTS / "params.json"
+#: All retrievers' certificates in one, with the Git commit.
+CERTIFICATE = REPORTS / "audit" / "certificate.json"
 RESULTS = REPORTS / "RESULTS.md"
 REPORT_PAGE = REPORTS / "report.html"
 
@@ -59,6 +61,11 @@ def metrics(name: str) -> Path:
 def audit(arm: str) -> Path:
     """The gate of one arm, tracked by Git."""
     return REPORTS / "audit" / f"{arm}.json"
+
+
+def certificate(arm: str) -> Path:
+    """What ties one retriever to its audit, tracked by Git."""
+    return REPORTS / "audit" / "certificates" / f"{arm}.json"
 
 
 def data_docs(arm: str) -> Path:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 from ruamel.yaml import YAML
 
@@ -17,9 +18,21 @@ def model_name(arm: str) -> str:
 
 def recorded_model(arm: str) -> str:
     """The same name, as `dvc.lock` has it: the audit holds the queries against the record, not against the folder."""
-    lock = YAML(typ="safe").load(Path("dvc.lock").read_text(encoding="utf-8"))
-    for stage in lock["stages"].values():
+    for stage in _recorded_stages().values():
         for out in stage.get("outs", []):
             if out["path"] == str(paths.generator(arm)):
                 return str(out["md5"])[:12]
     return "unrecorded"
+
+
+def recorded_files(stage: str) -> dict[str, str]:
+    """Path -> DVC hash of all that a stage read and wrote when it last ran; {} if it never did."""
+    found = _recorded_stages().get(stage, {})
+    return {str(item["path"]): str(item["md5"]) for part in ("deps", "outs") for item in found.get(part, [])}
+
+
+def _recorded_stages() -> dict[str, Any]:
+    lock = Path("dvc.lock")
+    if not lock.is_file():
+        return {}
+    return dict(YAML(typ="safe").load(lock.read_text(encoding="utf-8"))["stages"])

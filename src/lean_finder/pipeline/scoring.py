@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -19,8 +20,28 @@ from lean_finder.tracking import StageRun, flatten
 #: The set that settings are chosen on; everything else is a test set, for a last look.
 VALIDATION = "validation"
 
+CERTIFIED, UNCERTIFIED = "certified", "uncertified"
 
-def evaluate_retriever(name: str, retriever: Retriever, corpus: Corpus, params: Params, tracked: StageRun) -> None:
+
+@dataclass(frozen=True)
+class Standing:
+    """Whether an audit vouches for a retriever: `CERTIFIED`, `UNCERTIFIED` or "not trained here", and why."""
+
+    status: str
+    reason: str
+
+
+NOT_TRAINED = Standing("not trained here", "no training data of ours entered it")
+
+
+def evaluate_retriever(
+    name: str,
+    retriever: Retriever,
+    corpus: Corpus,
+    params: Params,
+    tracked: StageRun,
+    standing: Standing = NOT_TRAINED,
+) -> None:
     """Write `artifacts/rankings/<name>/` and `reports/metrics/<name>.json`, and log the headline figures."""
     module_of = {item.name: item.module for item in corpus.declarations}
     results: dict[str, Any] = {}
@@ -41,7 +62,11 @@ def evaluate_retriever(name: str, retriever: Retriever, corpus: Corpus, params: 
                 seed=params.seed,
                 resamples=params.evaluation.resamples,
             )
-    write_json(paths.metrics(name), {"retriever": name, "scale": params.scale, "benchmarks": results})
+    write_json(
+        paths.metrics(name),
+        {"retriever": name, "scale": params.scale, "certificate": asdict(standing), "benchmarks": results},
+    )
+    tracked.tag("certificate", standing.status)
     for benchmark, result in results.items():
         values = {metric: interval["value"] for metric, interval in result["strict"].items()}
         tracked.metrics(flatten({benchmark: values}))

@@ -95,6 +95,8 @@ def flat(values: Mapping[str, Any], prefix: str = "") -> dict[str, Any]:
 
 def describe(retriever: Mapping[str, Any]) -> str:
     """What a row of the results is, in a few words."""
+    # Nobody may read such a figure without reading this.
+    mark = "UNCERTIFIED: " if retriever.get("uncertified") else ""
     if not retriever["is_arm"]:
-        return str(retriever["about"])
-    return f"round {retriever['round']}, reward {retriever['reward']}, generator {retriever['generator']}"
+        return f"{mark}{retriever['about']}"
+    return f"{mark}round {retriever['round']}, reward {retriever['reward']}, generator {retriever['generator']}"

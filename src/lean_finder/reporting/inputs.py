@@ -78,7 +78,10 @@ class StageRecord:
 
 @dataclass(frozen=True)
 class Retriever:
-    """One row of the results with everything that was found about it; empty or None where a file is missing."""
+    """One row of the results with everything that was found about it; empty or None where a file is missing.
+
+    `uncertified` says why no audit vouches for the scores; "" where one does, or where nothing was trained.
+    """
 
     files: RetrieverFiles
     metrics: dict[str, Any]
@@ -90,6 +93,7 @@ class Retriever:
     queries: pd.DataFrame | None
     dropped: pd.DataFrame | None
     audit: dict[str, Any] | None
+    uncertified: str = ""
 
     @property
     def name(self) -> str:
@@ -184,6 +188,11 @@ def read_study(
     )
 
 
+def _uncertified(scores: Mapping[str, Any]) -> str:
+    standing = scores.get("certificate", {})
+    return str(standing["reason"]) if standing.get("status") == "uncertified" else ""
+
+
 def _read_retriever(files: RetrieverFiles, gaps: list[str]) -> Retriever:
     name = files.name
     scores = _optional(files.metrics, read_json, f"scores of {name}", gaps) or {}
@@ -197,6 +206,7 @@ def _read_retriever(files: RetrieverFiles, gaps: list[str]) -> Retriever:
     return Retriever(
         files=files,
         metrics=scores.get("benchmarks", {}),
+        uncertified=_uncertified(scores),
         rankings=rankings,
         curve=_optional(files.curve, read_json, f"training curve of {name}", gaps) or [],
         supervised=_optional(files.supervised, read_json, "curve of the supervised start", gaps) or [],

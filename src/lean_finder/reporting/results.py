@@ -101,6 +101,7 @@ def _benchmarks(study: Study) -> dict[str, dict[str, Any]]:
 
 def _retriever(item: Retriever, arms: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
     row: dict[str, Any] = {"name": item.name, "about": item.files.about, "is_arm": item.is_arm}
+    row["uncertified"] = item.uncertified
     if item.is_arm:
         row |= {"round": len(lineage(item.name, arms)) - 1, **arms[item.name]}
     row["benchmarks"] = {name: _scores(scores) for name, scores in item.metrics.items()}

@@ -53,7 +53,8 @@ def _table(results: Mapping[str, Any], benchmark: str) -> Table:
         scores = row["benchmarks"].get(benchmark)
         cells = [_cell(scores["strict"][metric]) if scores else GAP for metric in _METRICS]
         style = "bold" if row["name"] == results["final"] else ""
-        table.add_row(row["name"], *cells, _gain_cell(gain(results, row["name"], "r0", benchmark)), style=style)
+        name = f"{row['name']} (uncertified)" if row.get("uncertified") else row["name"]
+        table.add_row(name, *cells, _gain_cell(gain(results, row["name"], "r0", benchmark)), style=style)
     return table
 
 

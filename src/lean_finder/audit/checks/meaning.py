@@ -28,6 +28,7 @@ class MeaningCost:
         false_alarm_rate: share of the sampled pairs of unrelated queries above it.
         sampled_pairs: how many pairs that share was measured on.
         encoded_texts: texts of this set that the encoder had to read.
+        distinct_texts: texts that the set has.
         compared_pairs: pairs whose similarity was taken.
     """
 
@@ -35,6 +36,7 @@ class MeaningCost:
     false_alarm_rate: float
     sampled_pairs: int
     encoded_texts: int
+    distinct_texts: int
     compared_pairs: int
 
 
@@ -70,9 +72,9 @@ def _find(case: Case, encode: Encode) -> dict[int, str]:
     if "test vectors" not in case.shared:
         case.shared["test vectors"] = encode([item.text for item in hidden])
     tests: NDArray[np.float32] = case.shared["test vectors"]  # type: ignore[assignment]
-    texts = list(case.rows.by_query)
+    texts = _drawn(list(case.rows.by_query), chosen)
     vectors = encode(texts)
-    families = [case.side.family(case.rows.targets[rows[0]]) for rows in case.rows.by_query.values()]
+    families = [case.side.family(case.rows.targets[case.rows.by_query[text][0]]) for text in texts]
     threshold, rate, sampled = _threshold(vectors, families, chosen)
     found: dict[int, str] = {}
     for start in range(0, len(texts), _BLOCK):
@@ -83,9 +85,17 @@ def _find(case: Case, encode: Encode) -> dict[int, str]:
             evidence = f"cosine {value:.3f} (threshold {threshold:.3f}) with {item.label} ({item.gold}): {item.text!r}"
             add_evidence(found, case.rows.by_query[texts[start + place]], evidence)
     measured(case)[case.rows.training_set.name] = MeaningCost(
-        round(threshold, 4), rate, sampled, len(texts), len(texts) * len(tests)
+        round(threshold, 4), rate, sampled, len(texts), len(case.rows.by_query), len(texts) * len(tests)
     )
     return found
+
+
+def _drawn(texts: list[str], settings: AuditSettings) -> list[str]:
+    """All texts, or `meaning_texts` of them by seed, in their order."""
+    if not settings.meaning_texts or len(texts) <= settings.meaning_texts:
+        return texts
+    places = np.random.default_rng(settings.seed).choice(len(texts), settings.meaning_texts, replace=False)
+    return [texts[place] for place in np.sort(places).tolist()]
 
 
 def _threshold(vectors: NDArray[np.float32], families: list[str], settings: AuditSettings) -> tuple[float, float, int]:
