@@ -120,7 +120,9 @@ def test_failed_audit_is_not_certified(made: Path) -> None:
         _make(made)
 
 
-@pytest.mark.parametrize(("file", "hint"), [("weights", "train r1 first"), ("base", "no such file"), ("pairs", "no such")])
+@pytest.mark.parametrize(
+    ("file", "hint"), [("weights", "train r1 first"), ("base", "no such file"), ("pairs", "no such")]
+)
 def test_missing_files_are_not_certified(made: Path, file: str, hint: str) -> None:
     (made / file).unlink()
     with pytest.raises(InputError, match=hint):

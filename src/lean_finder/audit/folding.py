@@ -61,7 +61,7 @@ def fold_tokens(text: str) -> list[str]:
 
 def is_blank(text: str) -> bool:
     """Whether a text shows nothing: blanks and invisible characters only."""
-    return not text.translate(_INVISIBLE).strip()
+    return not text[:1].isalnum() and not text.translate(_INVISIBLE).strip()
 
 
 def squeeze(tokens: Iterable[str]) -> str:

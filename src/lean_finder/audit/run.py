@@ -100,7 +100,9 @@ def run_audit(
         manifest = TrainingSet(MANIFEST_SET, "search_set", inputs.manifest, "artifacts/corpus/splits.parquet")
         plan.append((Rows(manifest, side), [MANIFEST]))
     shared: dict[str, object] = {}
-    report = AuditReport(pd.DataFrame(columns=list(FINDING_COLUMNS)), {}, {}, {}, _not_checked(inputs, encode, without, only))
+    report = AuditReport(
+        pd.DataFrame(columns=list(FINDING_COLUMNS)), {}, {}, {}, _not_checked(inputs, encode, without, only)
+    )
     judge, tables = Judge(), []
     for rows, chosen in plan:
         name = rows.training_set.name

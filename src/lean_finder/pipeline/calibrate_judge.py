@@ -1,8 +1,8 @@
 """The consistency judge: its threshold, and how often it errs.
 
 Reads: labelled pairs, the frozen base encoder, declarations, the audit of round 0. Writes: `artifacts/judge/judge.json`
-with the error rates of the encoder judge (always: its threshold is cross-validated by declaration) and of the judge that
-is in use.
+with the error rates of the encoder judge (always: its threshold is cross-validated by declaration) and of the judge
+that is in use.
 """
 
 from __future__ import annotations

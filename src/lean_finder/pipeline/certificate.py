@@ -3,8 +3,8 @@
 Reads: `reports/audit/certificates`, Git. Writes: `reports/audit/certificate.json`, tracked by Git.
 
 The commit is the last one that changed code, parameters, the DAG or the data's hashes, as Git has it when the stage
-runs, and not the one that happens to be checked out: a commit that only adds results or text leaves it as it was. Whether
-these files differed from that commit is said too. No stage but the report reads this file.
+runs, and not the one that happens to be checked out: a commit that only adds results or text leaves it as it was.
+Whether these files differed from that commit is said too. No stage but the report reads this file.
 """
 
 from __future__ import annotations

@@ -3,8 +3,8 @@
 Reads: the retriever, what it was trained on, the arm's audit, `dvc.lock`. Writes:
 `reports/audit/certificates/<arm>.json`, tracked by Git.
 
-The certificate holds content only, no commit and no time, so that making it again at another commit gives the same bytes
-and runs nothing below it. The commit stands in the joined certificate, which no benchmark number waits for
+The certificate holds content only, no commit and no time, so that making it again at another commit gives the same
+bytes and runs nothing below it. The commit stands in the joined certificate, which no benchmark number waits for
 (`pipeline/certificate.py`).
 """
 
