@@ -10,7 +10,6 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from tests.audit.world import OTHER, QUERIES, STRETCH, THIRD, WIDTH, encode, make_inputs
 
 from lean_finder.audit.checks.base import Check
 from lean_finder.audit.filter import drop_leaks
@@ -19,6 +18,7 @@ from lean_finder.audit.judge import LISTED_WHOLE, Judge, evidence_frame
 from lean_finder.audit.run import run_audit, write_reports
 from lean_finder.errors import InputError
 from lean_finder.records import BenchmarkQuery, columns
+from tests.audit.world import OTHER, QUERIES, STRETCH, THIRD, WIDTH, encode, make_inputs
 
 _CHECK = Check("leak", "a", "critical", "Nothing may leak.", lambda case: {})
 
