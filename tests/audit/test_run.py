@@ -14,7 +14,7 @@ import pytest
 from lean_finder.audit.checks.base import Check
 from lean_finder.audit.filter import drop_leaks
 from lean_finder.audit.inputs import AuditInputs, AuditSettings, TrainingSet, empty_frame
-from lean_finder.audit.judge import Judge, evidence_frame
+from lean_finder.audit.judge import LISTED_WHOLE, Judge, evidence_frame
 from lean_finder.audit.run import run_audit, write_reports
 from lean_finder.errors import InputError
 from lean_finder.records import BenchmarkQuery, columns
@@ -85,6 +85,40 @@ def test_judge_fails_closed_on_a_malformed_table() -> None:
 def test_judge_takes_evidence_for_a_finding() -> None:
     frame = evidence_frame([7, 9], ["q", "r"], ["d", "e"], {"leak": {1: "seen", -1: "whole"}})
     assert Judge().verdict("set", frame, [_CHECK]) == {"leak": [(0, "whole"), (9, "seen")]}
+
+
+def test_of_many_rows_the_judge_sees_those_with_evidence_and_a_count() -> None:
+    size = LISTED_WHOLE + 1
+    numbers = [row + 1 for row in range(size)]
+    found = {"leak": {size - 1: "seen"}, "other": {4: "too", -1: "whole"}}
+    frame = evidence_frame(numbers, ["q"] * size, ["d"] * size, found)
+    assert frame["row"].tolist() == [0, 5, size]
+    assert "19,999 of its 20,001 rows carry no evidence" in frame["query"][0]
+    other = replace(_CHECK, name="other")
+    assert Judge().verdict("set", frame, [_CHECK, other]) == {
+        "leak": [(size, "seen")],
+        "other": [(0, "whole"), (5, "too")],
+    }
+    clean = evidence_frame(numbers, ["q"] * size, ["d"] * size, {"leak": {}})
+    assert len(clean) == 1
+    assert Judge().verdict("set", clean, [_CHECK]) == {}
+
+
+def test_only_the_named_checks_run_and_the_report_says_so() -> None:
+    inputs = make_inputs([("r0", {"declaration": WIDTH})], only=["r0", "sft"])
+    report = run_audit(inputs, encode=encode, only=frozenset({"query_meaning"}))
+    assert list(report.checks) == ["query_meaning"]
+    assert report.not_checked == ["everything but query_meaning"]
+
+
+def test_a_capped_check_of_meaning_says_what_it_did_not_read() -> None:
+    inputs = make_inputs(only=["r0", "sft"])
+    capped = replace(inputs, settings=replace(inputs.settings, meaning_texts=3))
+    report = run_audit(capped, encode=encode)
+    assert report.meaning["r0"].encoded_texts == 3
+    assert report.meaning["r0"].distinct_texts == 5
+    assert "query_meaning: 2 of 5 texts of r0" in report.not_checked
+    assert not [note for note in run_audit(inputs, encode=encode).not_checked if "texts of" in note]
 
 
 def test_whole_set_warnings() -> None:

@@ -28,6 +28,7 @@ HARMLESS = {
     "paraphrase": "makes what the audit judges",
     "generate": "makes what the audit judges",
     "audit": "is the audit",
+    "audit_meaning": "shows pairs of texts, decides nothing",
     "certify": "hashes",
     "certificate": "hashes",
     "index": "applies a trained retriever",

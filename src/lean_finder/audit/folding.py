@@ -34,6 +34,8 @@ _INVISIBLE = {
     for code in (*range(0x3000), *range(0xFE00, 0x10000), *range(0xE0000, 0xE0080))
     if unicodedata.category(chr(code)) == "Cf"
 }
+#: Characters that folding replaces or drops one for one: most texts have none, and looking is cheaper than translating.
+_DISGUISED = re.compile(f"[{re.escape(''.join(map(chr, [*_CYRILLIC, *_INVISIBLE])))}]")
 #: Marks that stand apart once a letter is decomposed.
 _ACCENTS = ("Mn", "Me")
 _LETTERS = re.compile(r"[^\W\d_]+")
@@ -59,7 +61,7 @@ def fold_tokens(text: str) -> list[str]:
 
 def is_blank(text: str) -> bool:
     """Whether a text shows nothing: blanks and invisible characters only."""
-    return not text.translate(_INVISIBLE).strip()
+    return not text[:1].isalnum() and not text.translate(_INVISIBLE).strip()
 
 
 def squeeze(tokens: Iterable[str]) -> str:
@@ -189,7 +191,9 @@ def _plain(text: str) -> str:
     """LaTeX, Unicode and ASCII mathematics in one written form, invisible and look-alike characters resolved."""
     if text.isascii():
         return written_form(text)
-    text = written_form(_unmix(text.translate(_INVISIBLE)))
+    if _DISGUISED.search(text):
+        text = text.translate(_INVISIBLE)
+    text = written_form(_unmix(text))
     if text.isascii():
         return text
     decomposed = unicodedata.normalize("NFKD", text)
@@ -202,7 +206,8 @@ def _unmix(text: str) -> str:
     Cyrillic ones always (no mathematics here uses them); Greek ones only inside a word that also has Latin letters,
     since a word of Greek alone is mathematics.
     """
-    text = text.translate(_CYRILLIC)
+    if _DISGUISED.search(text):
+        text = text.translate(_CYRILLIC)
     return _LETTERS.sub(lambda match: _latin(match[0]), text) if _MIXED.search(text) else text
 
 

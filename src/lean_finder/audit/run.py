@@ -71,7 +71,12 @@ class AuditReport:
         }
 
 
-def run_audit(inputs: AuditInputs, encode: Encode | None = None, without: frozenset[str] = frozenset()) -> AuditReport:
+def run_audit(
+    inputs: AuditInputs,
+    encode: Encode | None = None,
+    without: frozenset[str] = frozenset(),
+    only: frozenset[str] = frozenset(),
+) -> AuditReport:
     """Audit every set.
 
     Args:
@@ -79,6 +84,7 @@ def run_audit(inputs: AuditInputs, encode: Encode | None = None, without: frozen
         encode: texts -> (texts, dimensions) unit vectors, for the check of meaning; None leaves it out, and the
             report says so.
         without: names of checks to leave out; the report says so.
+        only: names of the checks to run; none = all. The report says that the others did not run.
 
     Raises:
         InputError: a set holds something that cannot be audited.
@@ -86,13 +92,17 @@ def run_audit(inputs: AuditInputs, encode: Encode | None = None, without: frozen
     side = TestSide(inputs)
     every = [Rows(item, side) for item in inputs.sets]
     meaning = [] if encode is None else [meaning_check(encode)]
-    checks = [check for check in (*all_checks(inputs.settings), *meaning) if check.name not in without]
+    names = frozenset(check.name for check in (*all_checks(inputs.settings), *meaning, MANIFEST))
+    left_out = without | (names - only if only else frozenset())
+    checks = [check for check in (*all_checks(inputs.settings), *meaning) if check.name not in left_out]
     plan: list[tuple[Rows, Sequence[Check]]] = [(rows, checks) for rows in every]
-    if not inputs.manifest.empty and MANIFEST.name not in without:
+    if not inputs.manifest.empty and MANIFEST.name not in left_out:
         manifest = TrainingSet(MANIFEST_SET, "search_set", inputs.manifest, "artifacts/corpus/splits.parquet")
         plan.append((Rows(manifest, side), [MANIFEST]))
     shared: dict[str, object] = {}
-    report = AuditReport(pd.DataFrame(columns=list(FINDING_COLUMNS)), {}, {}, {}, _not_checked(inputs, encode, without))
+    report = AuditReport(
+        pd.DataFrame(columns=list(FINDING_COLUMNS)), {}, {}, {}, _not_checked(inputs, encode, without, only)
+    )
     judge, tables = Judge(), []
     for rows, chosen in plan:
         name = rows.training_set.name
@@ -170,7 +180,11 @@ def _shown(rows: Rows, column: str) -> list[str]:
     return [cell if isinstance(cell, str) else "" for cell in rows.frame[column].tolist()]
 
 
-def _not_checked(inputs: AuditInputs, encode: Encode | None, without: frozenset[str]) -> list[str]:
+def _not_checked(
+    inputs: AuditInputs, encode: Encode | None, without: frozenset[str], only: frozenset[str]
+) -> list[str]:
+    if only:
+        return [f"everything but {', '.join(sorted(only))}"]
     notes = [f"{name}: left out on request" for name in sorted(without)]
     if encode is None:
         notes.append("query_meaning: no encoder was given")

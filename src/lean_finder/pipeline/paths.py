@@ -19,6 +19,8 @@ JUDGE_CACHE = ARTIFACTS / "cache" / "judge.sqlite"
 CHECKED_PARAMS = ARTIFACTS / "params.json"
 #: All retrievers' certificates in one, with the Git commit.
 CERTIFICATE = REPORTS / "audit" / "certificate.json"
+#: The check of meaning, over all arms.
+MEANING = REPORTS / "audit" / "meaning.json"
 RESULTS = REPORTS / "RESULTS.md"
 REPORT_PAGE = REPORTS / "report.html"
 

@@ -12,8 +12,9 @@ def _split_table(case: Case) -> dict[str, dict[str, str]]:
     if "splits" not in case.shared:
         table: dict[str, dict[str, str]] = defaultdict(dict)
         for rows in case.others:
+            split_of = {target: case.side.split(target) for target in set(rows.targets) if target}
             for row, (key, target) in enumerate(zip(rows.query_keys, rows.targets, strict=True)):
-                split = case.side.split(target) if key and target else ""
+                split = split_of[target] if key and target else ""
                 if split:
                     table[key].setdefault(split, f"{rows.training_set.name} row {rows.numbers[row]} ({target})")
         case.shared["splits"] = {key: places for key, places in table.items() if len(places) > 1}
@@ -23,6 +24,8 @@ def _split_table(case: Case) -> dict[str, dict[str, str]]:
 def _find(case: Case, with_test: bool) -> dict[int, str]:
     table = _split_table(case)
     found: dict[int, str] = {}
+    if not table:
+        return found
     for row, key in enumerate(case.rows.query_keys):
         places = table.get(key)
         if places and ("test" in places) == with_test:
