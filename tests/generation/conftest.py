@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
-from toy_library import library
 
 from lean_finder.generation.models import make_tiny_generator
 from lean_finder.records import Declaration, to_frame
+from tests.generation.toy_library import library
 
 
 @pytest.fixture(scope="session")

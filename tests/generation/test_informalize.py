@@ -16,13 +16,13 @@ from typing import Any
 
 import pytest
 import pytest_socket
-from chat_server import ChatServer, serving
 
 from lean_finder.errors import InputError
 from lean_finder.generation.informalize import InformalizeSettings, Report, informalize, parse_answer, user_prompt
 from lean_finder.judging.client import ChatClient, ClientSettings
 from lean_finder.records import Declaration, from_frame
 from lean_finder.storage import read_table
+from tests.generation.chat_server import ChatServer, serving
 
 
 def decl(name: str, signature: str = ": Prop", **more: str) -> Declaration:

@@ -7,7 +7,6 @@ from pathlib import Path
 
 import pytest
 import torch
-from toy_library import library
 
 from lean_finder.errors import InputError
 from lean_finder.generation.models import (
@@ -20,6 +19,7 @@ from lean_finder.generation.models import (
     save_smollm2,
 )
 from lean_finder.storage import file_digest, read_json
+from tests.generation.toy_library import library
 
 
 def logits(model: torch.nn.Module) -> torch.Tensor:

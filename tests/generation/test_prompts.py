@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from toy_library import library, style_queries
 
 from lean_finder.errors import InputError
 from lean_finder.generation.models import load_generator
@@ -22,6 +21,7 @@ from lean_finder.generation.prompts import (
     truncate,
 )
 from lean_finder.records import Declaration, StyleQuery, to_frame
+from tests.generation.toy_library import library, style_queries
 
 
 @pytest.fixture

@@ -7,7 +7,6 @@ import pickle
 from collections import defaultdict
 
 import pytest
-from toy_library import OverlapRanker, PrefixJudge
 
 from lean_finder.generation.reward import (
     RankReward,
@@ -18,6 +17,7 @@ from lean_finder.generation.reward import (
     query_reward,
     rank_difficulty,
 )
+from tests.generation.toy_library import OverlapRanker, PrefixJudge
 
 
 @pytest.mark.parametrize(

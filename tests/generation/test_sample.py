@@ -7,7 +7,6 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
-from toy_library import OverlapRanker, PrefixJudge, style_queries
 
 from lean_finder.errors import InputError
 from lean_finder.generation.decoding import DecodingSettings
@@ -24,6 +23,7 @@ from lean_finder.generation.sample import (
     shard_path,
 )
 from lean_finder.records import Pair, columns
+from tests.generation.toy_library import OverlapRanker, PrefixJudge, style_queries
 
 SETTINGS = SamplingSettings(DecodingSettings(max_new_tokens=24), samples=3, keep=2, batch_size=4, shard_size=8)
 

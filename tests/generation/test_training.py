@@ -13,7 +13,6 @@ import numpy as np
 import pandas as pd
 import pytest
 import torch
-from toy_library import OverlapRanker, PrefixJudge, library, style_queries
 
 from lean_finder.errors import InputError
 from lean_finder.generation.collapse import CollapseSettings, CollapseWatch
@@ -26,6 +25,7 @@ from lean_finder.generation.sft import SftSettings, learning_rate_share, supervi
 from lean_finder.judging.consistency import Verdict
 from lean_finder.records import Declaration, to_frame
 from lean_finder.storage import file_digest, read_json
+from tests.generation.toy_library import OverlapRanker, PrefixJudge, library, style_queries
 
 SFT = SftSettings(seed=1, steps=40, batch_size=8, learning_rate=1e-2, lora=LoraSettings(rank=8))
 GRPO = GrpoSettings(

@@ -8,7 +8,6 @@ from pathlib import Path
 import pandas as pd
 import pytest
 from pytest_socket import enable_socket
-from toy_library import OverlapRanker, PrefixJudge, style_queries
 
 from lean_finder.errors import InputError
 from lean_finder.generation.decoding import DecodingSettings
@@ -17,6 +16,7 @@ from lean_finder.generation.prompts import prompt_frame, style_weights
 from lean_finder.generation.sample import SamplingSettings, generate_queries
 from lean_finder.generation.workers import ShardJob, fill_shards
 from lean_finder.storage import read_table, write_table
+from tests.generation.toy_library import OverlapRanker, PrefixJudge, style_queries
 
 HAS_RAY = importlib.util.find_spec("ray") is not None
 

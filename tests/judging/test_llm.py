@@ -12,12 +12,12 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from fault_proxy import Chat, FaultProxy, serving
 from pytest_socket import enable_socket, socket_allow_hosts
 
 from lean_finder.errors import InputError
 from lean_finder.judging.client import ChatClient, ClientSettings
 from lean_finder.judging.llm import LlmJudge, judge_request, parse_verdict
+from tests.judging.fault_proxy import Chat, FaultProxy, serving
 
 DOCUMENTS = {f"Lib.t{i}": f"theorem {i} about sums of continuous maps" for i in range(40)}
 QUERIES = [f"sums {i}" if i % 2 else f"products {i}" for i in range(40)]  # the odd ones are consistent

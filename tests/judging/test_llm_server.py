@@ -15,12 +15,12 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from fault_proxy import FaultProxy, serving
 from pytest_socket import enable_socket, socket_allow_hosts
 
 from lean_finder.generation.models import make_tiny_generator
 from lean_finder.judging.client import ChatClient, ClientSettings
 from lean_finder.judging.llm import LlmJudge
+from tests.judging.fault_proxy import FaultProxy, serving
 
 pytestmark = [
     pytest.mark.slow,

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from lean_finder.reporting.results import build_results
-from reporting.result_tree import Tree, write_tree
+from tests.reporting.result_tree import Tree, write_tree
 
 
 @pytest.fixture(scope="session")

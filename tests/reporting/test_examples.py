@@ -10,7 +10,7 @@ from dataclasses import replace
 import pandas as pd
 
 from lean_finder.reporting.examples import generated_examples, largest_changes
-from reporting.result_tree import SCALED, Tree
+from tests.reporting.result_tree import SCALED, Tree
 
 
 def test_largest_changes_are_ordered_and_one_a_declaration(tree: Tree) -> None:

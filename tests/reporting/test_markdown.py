@@ -11,7 +11,7 @@ from typing import Any
 from lean_finder.reporting.formatting import GAP
 from lean_finder.reporting.markdown import headline_section, render_markdown, table
 from lean_finder.reporting.results import build_results
-from reporting.result_tree import Tree
+from tests.reporting.result_tree import Tree
 
 
 def tables(text: str) -> list[list[list[str]]]:

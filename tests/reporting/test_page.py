@@ -14,7 +14,7 @@ import pytest
 from lean_finder.reporting.page import render_page
 from lean_finder.reporting.results import build_results
 from lean_finder.storage import read_table, write_table
-from reporting.result_tree import Tree
+from tests.reporting.result_tree import Tree
 
 SECTIONS = (
     "results",

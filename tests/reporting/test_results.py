@@ -17,7 +17,7 @@ from lean_finder.generation.reward import RewardSettings
 from lean_finder.reporting.judges import judge_table
 from lean_finder.reporting.results import build_results, headline_metrics, verdict
 from lean_finder.reporting.verdicts import main_line, scored_tests
-from reporting.result_tree import ARMS, Tree
+from tests.reporting.result_tree import ARMS, Tree
 
 
 def test_every_retriever_has_every_benchmark_and_validation_is_no_test(results: dict[str, Any]) -> None:

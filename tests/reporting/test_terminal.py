@@ -13,7 +13,7 @@ from rich.console import Console
 
 from lean_finder.reporting.results import build_results
 from lean_finder.reporting.terminal import results_tables
-from reporting.result_tree import Tree
+from tests.reporting.result_tree import Tree
 
 
 def shown(results: dict[str, Any]) -> str:

@@ -20,7 +20,7 @@ from lean_finder.retrieval.encoder import Encoder
 from lean_finder.retrieval.model_folder import load_tokenizer, save_model_folder
 from lean_finder.retrieval.tiny_encoder import make_tiny_encoder
 from lean_finder.storage import file_digest
-from retrieval.conftest import ToyWorld
+from tests.retrieval.conftest import ToyWorld
 
 
 def test_vectors_equal_sentence_transformers(toy: ToyWorld) -> None:

@@ -18,7 +18,7 @@ from lean_finder.retrieval.index import DenseIndex, IndexMeta
 from lean_finder.retrieval.lexical import LexicalRetriever, lexical_tokens
 from lean_finder.retrieval.retriever import DenseRetriever, Retriever, clean_query
 from lean_finder.retrieval.scoring import ScoringRetriever, competition_ranks
-from retrieval.conftest import ToyWorld
+from tests.retrieval.conftest import ToyWorld
 
 DOCUMENTS = {
     "IsCompact.image": "the image of a compact set under a continuous map is compact",

@@ -24,7 +24,7 @@ from lean_finder.retrieval.exact import exact_ranks
 from lean_finder.retrieval.settings import LoraSettings, TrainingSettings, ValidationSet
 from lean_finder.retrieval.training import train_retriever
 from lean_finder.storage import file_digest
-from retrieval.conftest import ToyWorld
+from tests.retrieval.conftest import ToyWorld
 
 SETTINGS = TrainingSettings(
     seed=1, steps=12, batch_size=32, learning_rate=2e-3, temperature=0.05, margin=0.1, dropout=0.1, checkpoint_every=4
