@@ -15,15 +15,16 @@ setup: $(BIN)/.installed ## install everything from the lock into .venv
 
 $(BIN)/.installed: requirements.lock pyproject.toml
 	test -x $(BIN)/python || $(PYTHON) -m venv .venv
-	$(BIN)/pip install --quiet --upgrade 'pip>=26' 'setuptools>=77'
-	$(BIN)/pip install --quiet -r requirements.lock
+	$(BIN)/pip install --quiet --upgrade 'pip>=26' 'setuptools>=77' uv
+	$(BIN)/pip install --quiet "$$(grep '^torch==' requirements.lock)"  # pip finds a local CPU build, uv would not
+	$(BIN)/uv pip install --quiet --python $(BIN)/python -r requirements.lock
 	$(BIN)/pip install --quiet --no-deps --no-build-isolation -e .
 	touch $@
 
 repro: setup ## run the pipeline: what is up to date is not run again
 	$(BIN)/dvc pull --quiet data.dvc
 	$(BIN)/lean-finder params check
-	$(BIN)/dvc repro --quiet
+	$(BIN)/dvc repro
 	$(BIN)/lean-finder report
 
 params: setup ## write params.yaml: make params SCALE=cpu ARMS=rounds
@@ -34,7 +35,7 @@ ablations: setup ## run the arms of the paper's Tables 7 and 9 as well
 	$(BIN)/dvc exp run -S arms=ablations
 
 test: setup ## run lint, types, contracts and all tests (the whole DAG at scale smoke included)
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest -n 2 --dist loadgroup
 
 lint: setup ## ruff, mypy, import contract
 	$(BIN)/ruff check .

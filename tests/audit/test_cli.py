@@ -6,11 +6,11 @@ import json
 from pathlib import Path
 
 import pytest
-from tests.audit.world import LIBRARY, OTHER, QUERIES, THIRD, WIDTH
 from typer.testing import CliRunner
 
 from lean_finder.cli.audit import app
 from lean_finder.errors import InputError
+from tests.audit.world import LIBRARY, OTHER, QUERIES, THIRD, WIDTH
 
 
 @pytest.fixture

@@ -9,12 +9,12 @@ from collections import Counter
 
 import pandas as pd
 import pytest
-from tests.audit.plants import BEGIN, DOCS, END, MANIFEST_PLANTS, PLANTS, ManifestPlant, Plant, table
-from tests.audit.world import SETS, clean_rows, encode, make_inputs
 
 from lean_finder.audit.checks.catalogue import all_checks
 from lean_finder.audit.inputs import AuditSettings
 from lean_finder.audit.run import AuditReport, run_audit
+from tests.audit.plants import BEGIN, DOCS, END, MANIFEST_PLANTS, PLANTS, ManifestPlant, Plant, table
+from tests.audit.world import SETS, clean_rows, encode, make_inputs
 
 _ROW_CHECKS = sorted({item.check for item in PLANTS if item.expected != "missed"})
 

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
-from tests.audit.world import WIDTH, benchmark, library
 
 from lean_finder.audit.reading import derive_manifest, parse_mapping, read_benchmark, read_rows, read_training_set
 from lean_finder.errors import InputError
+from tests.audit.world import WIDTH, benchmark, library
 
 ROWS = [{"query": "width of a region", "declaration": "A.b"}, {"query": "größer ≤", "declaration": "A.c"}]
 

@@ -34,7 +34,11 @@ class Clone:
     @property
     def environment(self) -> dict[str, str]:
         """The test's environment with the environment's commands first and nothing that points elsewhere."""
-        kept = {key: value for key, value in os.environ.items() if not key.startswith(("DVC_ROOT", "DVC_STAGE", "MLFLOW_TRACKING"))}
+        kept = {
+            key: value
+            for key, value in os.environ.items()
+            if not key.startswith(("DVC_ROOT", "DVC_STAGE", "MLFLOW_TRACKING"))
+        }
         binaries = str(Path(sys.executable).parent)
         # The clone's code runs, not the checkout's that happens to be installed.
         return kept | {"PATH": f"{binaries}:{os.environ['PATH']}", "PYTHONPATH": str(self.folder / "src")}

@@ -55,7 +55,9 @@ def test_an_unknown_parameter(scratch: Clone) -> None:
     done = scratch.stage("extract")
     params.write_text(content)
     assert done.returncode == 2
-    assert done.stderr.startswith("error: params.yaml: missing parameter retriever.margin; unknown parameter retriever.margn")
+    assert done.stderr.startswith(
+        "error: params.yaml: missing parameter retriever.margin; unknown parameter retriever.margn"
+    )
 
 
 def test_a_missing_library(refused: Callable[..., str], tmp_path: Path) -> None:
@@ -112,5 +114,11 @@ def test_a_broken_model_is_an_error_not_a_model(refused: Callable[..., str], scr
 
 def test_an_unreachable_judge(refused: Callable[..., str]) -> None:
     # Port 9 of this machine: nothing listens there.
-    line = refused("calibrate_judge", "judge.kind=llm", "judge.base_url=http://127.0.0.1:9/v1", "judge.model=any", "judge.key_variable=''")
+    line = refused(
+        "calibrate_judge",
+        "judge.kind=llm",
+        "judge.base_url=http://127.0.0.1:9/v1",
+        "judge.model=any",
+        "judge.key_variable=''",
+    )
     assert "127.0.0.1:9" in line

@@ -51,4 +51,6 @@ def _fetch(source: ModelSource, scratch: Path) -> Path:
 
 
 def _library_text(library: Path) -> list[str]:
-    return [path.read_text(encoding="utf-8") for path in sorted(library.rglob("*.lean"))]
+    """Lines of the library that are about as long as a query, so that a tiny generator learns to end."""
+    lines = [line.strip() for path in sorted(library.rglob("*.lean")) for line in path.read_text("utf-8").splitlines()]
+    return [line for line in lines if 10 <= len(line) <= 60]
