@@ -238,7 +238,9 @@ class Resolver:
     def source_rows(self) -> list[Row]:
         rows: list[Row] = []
         anonymous: list[Row] = []
-        public = {raw.name for facts in self.files.values() for raw in facts.declarations if raw.visibility != "private"}
+        public = {
+            raw.name for facts in self.files.values() for raw in facts.declarations if raw.visibility != "private"
+        }
         for number, facts in self.in_order(SOURCE):
             owners = {
                 raw.name: frozenset(name for binder in split_signature(raw.signature)[0] for name in binder.names)

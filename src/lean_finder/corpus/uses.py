@@ -41,7 +41,7 @@ class Uses:
         for slot in self.__slots__:
             getattr(self, slot).update(getattr(other, slot))
 
-    def keys(self) -> Iterator[str]:
+    def questions(self) -> Iterator[str]:
         """Everything asked for, each kind with a mark of its own."""
         prefixes: set[str] = set()
         for namespace, opens in self.contexts:
@@ -74,7 +74,7 @@ class UseIndex:
         """Index of the records of some files."""
         parts = []
         for file, item in uses.items():
-            marks = np.fromiter((zlib.crc32(key.encode()) for key in item.keys()), dtype=np.uint64)
+            marks = np.fromiter((zlib.crc32(key.encode()) for key in item.questions()), dtype=np.uint64)
             parts.append((marks << np.uint64(32)) | np.uint64(file))
         packed = np.concatenate(parts) if parts else np.zeros(0, dtype=np.uint64)
         packed.sort()
@@ -82,8 +82,10 @@ class UseIndex:
 
     def replaced(self, uses: Mapping[int, Uses]) -> UseIndex:
         """The index with the records of some files put in the place of their old ones."""
-        files = self.packed & np.uint64(0xFFFFFFFF)
-        kept = self.packed[~np.isin(files, np.fromiter(uses, dtype=np.uint64))]
+        files = (self.packed & np.uint64(0xFFFFFFFF)).astype(np.int64)
+        replaced = np.zeros(max([*uses, int(files.max(initial=0))]) + 1, dtype=bool)
+        replaced[list(uses)] = True
+        kept = self.packed[~replaced[files]]
         new = UseIndex.build(uses).packed
         return UseIndex(np.insert(kept, np.searchsorted(kept, new), new))
 
