@@ -146,9 +146,7 @@ def test_many_changes_one_after_the_other(library: Path, tmp_path: Path) -> None
         assert bytes_of(library, cache, out) == bytes_of(library, None, out)
 
 
-def test_only_what_a_change_reaches_is_resolved(
-    library: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_only_what_a_change_reaches_is_resolved(library: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     cache = tmp_path / "cache"
     extract_table(library, workers=1, cache=cache)
 
