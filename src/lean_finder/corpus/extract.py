@@ -199,22 +199,23 @@ def lean_files(root: Path, roots: Sequence[str] = ()) -> list[Path]:
         if not found:
             raise InputError(path, "no such module root", "name folders below the project, e.g. --roots Mathlib")
         tops.extend(found)
-    files = sorted(set(_walk(tops or [root])))
+    # Compared by folder, as paths are: `A/B.lean` comes before `A-C.lean`.
+    files = [Path(name) for name in sorted(set(_walk(tops or [root])), key=lambda name: name.split(os.sep))]
     if not files:
         raise InputError(root, "no .lean file", "give the folder of a Lean project")
     return files
 
 
-def _walk(tops: Sequence[Path]) -> Iterator[Path]:
+def _walk(tops: Sequence[Path]) -> Iterator[str]:
     for top in tops:
         if top.is_file():
-            yield top
+            yield str(top)
             continue
         for folder, folders, names in os.walk(top):
             folders[:] = sorted(name for name in folders if name not in _IGNORED and not name.startswith("."))
             for name in names:
                 if name.endswith(".lean") and name not in {"lakefile.lean"}:
-                    yield Path(folder) / name
+                    yield os.path.join(folder, name)
 
 
 def module_name(root: Path, path: Path) -> str:

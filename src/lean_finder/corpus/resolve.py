@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, field
 from multiprocessing import get_context
-from typing import ClassVar, NamedTuple, Protocol
+from typing import Any, ClassVar, NamedTuple, Protocol
 
 from lean_finder.corpus.facts import FileFacts, Problem, RawDeclaration
 from lean_finder.corpus.generated import generated_lemmas
@@ -82,6 +82,10 @@ class FileTables:
     applied: list[tuple[str, tuple[str, ...]]] = field(default_factory=list)
     documented: list[tuple[str, str]] = field(default_factory=list)
     targets: list[Target] = field(default_factory=list)
+
+    def lists(self) -> list[list[Any]]:
+        """The tables in the order of the attributes."""
+        return [self.edges, self.set_like, self.carriers, self.applied, self.documented, self.targets]
 
 
 class Stored(Protocol):

@@ -11,7 +11,7 @@ import hashlib
 import json
 import shutil
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -78,7 +78,7 @@ class State:
         with atomic_path(folder) as scratch:
             scratch.mkdir()
             _dump(scratch / "files.json", {"written": self.written, "files": self.files})
-            tables = {number: asdict(table) for number, table in self.tables.items() if table != FileTables()}
+            tables = {number: table.lists() for number, table in self.tables.items() if any(table.lists())}
             rest = {"problems": self.problems, "notations": self.notations, "translations": self.translations}
             shared = {name: {n: v for n, v in part.items() if v} for name, part in rest.items()}  # type: ignore[attr-defined]
             _dump(scratch / "tables.json", {"tables": tables, **shared})
@@ -218,12 +218,13 @@ def _dump(path: Path, value: Any) -> None:
     path.write_text(json.dumps(value, ensure_ascii=False, separators=(",", ":")), encoding="utf-8")
 
 
-def _tables(item: dict[str, list[list[Any]]]) -> FileTables:
+def _tables(item: list[list[Any]]) -> FileTables:
+    edges, set_like, carriers, applied, documented, targets = item
     return FileTables(
-        [(a, b) for a, b in item["edges"]],
-        list(map(str, item["set_like"])),
-        list(map(str, item["carriers"])),
-        [(name, tuple(given)) for name, given in item["applied"]],
-        [(name, doc) for name, doc in item["documented"]],
-        [Target(*row) for row in item["targets"]],
+        [(a, b) for a, b in edges],
+        list(map(str, set_like)),
+        list(map(str, carriers)),
+        [(name, tuple(given)) for name, given in applied],
+        [(name, doc) for name, doc in documented],
+        [Target(*row) for row in targets],
     )
