@@ -12,7 +12,7 @@ from pathlib import Path
 import pyarrow.parquet as pq
 import pytest
 
-from lean_finder.corpus import extract
+from lean_finder.corpus import extract, families, resolve
 from lean_finder.corpus.columns import SCHEMA, declaration_table, table_declarations, write_declarations
 from lean_finder.corpus.extract import extract_library, extract_table
 from lean_finder.records import Declaration, to_frame
@@ -183,6 +183,22 @@ def test_a_change_that_keeps_size_and_time_within_the_clock_is_seen(library: Pat
     bytes_of(library, cache, out)
     change(library / "Lib" / "Z01.lean", "filler_1", "Filler_1")
     assert bytes_of(library, cache, out) == bytes_of(library, None, out)
+
+
+def test_workers_change_nothing(library: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Instances named, statements compared by two processes: the same rows, families, joins and stored questions."""
+    monkeypatch.setattr(resolve, "_PARALLEL_ABOVE", 1)
+    monkeypatch.setattr(families, "_PARALLEL_ABOVE", 1)
+    monkeypatch.setattr(extract, "_SERIAL_BELOW", 1)
+    one = extract_table(library, workers=1, cache=tmp_path / "one")
+    two = extract_table(library, workers=2, cache=tmp_path / "two")
+    assert one == two
+    for name in ("tables.json", "declarations.arrow", "stages.npy", "uses.npy"):
+        (left,), (right,) = (tmp_path.glob(f"{folder}/state-*/{name}") for folder in ("one", "two"))
+        assert left.read_bytes() == right.read_bytes()
+    declarations = table_declarations(one.table)
+    alone, shared = families.find_families(declarations, 1), families.find_families(declarations, 2)
+    assert alone == shared and len(alone.joins) > 10
 
 
 @pytest.mark.parametrize("with_attributes", [True, False])
