@@ -22,6 +22,7 @@ from mlflow.data.dataset_source_registry import resolve_dataset_source
 from mlflow.data.meta_dataset import MetaDataset
 from mlflow.entities import Run, ViewType
 
+from lean_finder.errors import InputError
 from lean_finder.storage import dvc_md5
 
 EXPERIMENT = "lean-finder"
@@ -46,7 +47,13 @@ class StageRun:
         mlflow.log_metrics({key: float(value) for key, value in values.items()}, step=step)
 
     def input(self, path: Path, context: str) -> None:
-        """Log a file or folder as a dataset; its digest is the MD5 that `dvc.lock` shows for it."""
+        """Log a file or folder as a dataset; its digest is the MD5 that `dvc.lock` shows for it.
+
+        Raises:
+            InputError: there is no such file or folder.
+        """
+        if not path.exists():
+            raise InputError(path, "no such file or folder", "check the path, or run the stage that makes it")
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", UserWarning)  # two resolvers claim a local path; they are the same one
             source = resolve_dataset_source(str(path))
