@@ -34,8 +34,11 @@ ablations: setup ## run the arms of the paper's Tables 7 and 9 as well
 	$(BIN)/dvc pull --quiet data.dvc
 	$(BIN)/dvc exp run -S arms=ablations
 
-test: setup ## run lint, types, contracts and all tests (the whole DAG at scale smoke included)
+test: setup ## run the tests
 	$(BIN)/python -m pytest -n 2 --dist loadgroup
+
+test-slow: setup ## the whole DAG at scale smoke in a clone, and a real model server (many minutes)
+	$(BIN)/python -m pytest -m slow
 
 lint: setup ## ruff, mypy, import contract
 	$(BIN)/ruff check .
@@ -67,4 +70,4 @@ lock: setup ## resolve requirements.lock again
 clean: ## remove every product of the pipeline (the data and the environment stay)
 	rm -rf artifacts reports/report.html reports/audit/docs mlflow.db mlruns .dvc/cache/runs
 
-.PHONY: help setup repro params ablations test lint format check-lock report ui bench lock clean
+.PHONY: help setup repro params ablations test test-slow lint format check-lock report ui bench lock clean

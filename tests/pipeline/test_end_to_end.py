@@ -21,7 +21,7 @@ from ruamel.yaml import YAML
 from lean_finder.storage import dvc_md5
 from tests.pipeline.conftest import Clone
 
-pytestmark = pytest.mark.xdist_group("end_to_end")
+pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("end_to_end")]
 
 RETRIEVERS = ("r0", "r1", "r2")
 
