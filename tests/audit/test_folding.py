@@ -186,3 +186,16 @@ def test_sketches_do_not_depend_on_order_or_neighbours() -> None:
     together, alone = sketch([(one, ""), (two, "")]), sketch([(two, "")])
     assert together.constants[0] == together.constants[1] == alone.constants[0]
     assert together.of(0).tolist() == together.of(1).tolist() == alone.of(0).tolist()
+
+
+def test_a_prime_belongs_to_the_name_and_a_pair_of_quotes_does_not() -> None:
+    assert clean_name("Matrix.det_comm'") == "Matrix.det_comm'"
+    assert clean_name(" `Matrix.det_comm'` ") == "Matrix.det_comm'"
+    assert clean_name("'Matrix.det_comm'") == "Matrix.det_comm"
+    assert clean_name("'Matrix.det_comm''") == "Matrix.det_comm'"
+    assert name_key("Matrix.det_comm'") != name_key("Matrix.det_comm")
+
+
+def test_bold_marks_are_no_words() -> None:
+    assert fold_tokens("**Cauchy-Schwarz inequality**.") == fold_tokens("Cauchy-Schwarz inequality")
+    assert "*" in fold_tokens("a * b")

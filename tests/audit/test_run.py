@@ -70,6 +70,26 @@ def test_row_numbers_are_the_index_plus_one() -> None:
     assert found[found["check"] == "test_target"]["row"].tolist() == [41]
 
 
+def test_a_primed_theorem_is_another_one() -> None:
+    inputs = make_inputs(only=["r0"])
+    primed = inputs.declarations[inputs.declarations["name"] == WIDTH].assign(name=f"{WIDTH}'", signature=": other")
+    row = inputs.manifest[inputs.manifest["declaration"] == OTHER].assign(declaration=f"{WIDTH}'", family=f"{WIDTH}'")
+    frame = pd.DataFrame({"query": ["a b", "c d"], "declaration": [f"{WIDTH}'", WIDTH]})
+    both = replace(
+        inputs,
+        declarations=pd.concat([inputs.declarations, primed], ignore_index=True),
+        manifest=pd.concat([inputs.manifest, row], ignore_index=True),
+        sets=[TrainingSet("mine", "retriever_pairs", frame, "mine.jsonl")],
+        expected=None,
+    )
+    found = run_audit(both).findings
+    assert found[found["check"] == "test_target"]["row"].tolist() == [2]
+    # The other way round: the primed one is the gold.
+    swapped = replace(both, benchmark=both.benchmark.assign(gold=both.benchmark["gold"].replace(WIDTH, f"{WIDTH}'")))
+    found = run_audit(swapped).findings
+    assert found[found["check"] == "test_target"]["row"].tolist() == [1]
+
+
 def test_judge_fails_closed_without_a_column() -> None:
     frame = evidence_frame([1], ["q"], ["d"], {})
     with pytest.raises(RuntimeError, match="leak"):

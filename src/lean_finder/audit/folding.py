@@ -43,6 +43,7 @@ _CAMEL = re.compile(r"(?<=[a-z0-9])(?=[A-Z])|(?<=[A-Z])(?=[A-Z][a-z])")
 _TOKEN = re.compile(r"[^\W\d_]+|\d+|[+*/^|<>=-]")
 #: Text that is already folded but for its case.
 _PLAIN = re.compile(r"[A-Za-z0-9 .,;:'()`_]*\Z")
+_AROUND = '`" \t\r\n\u00a0'
 _NAME_KEY = re.compile(r"[^a-z0-9']")
 
 #: Words that a rewording adds or drops without changing the mathematics.
@@ -55,7 +56,8 @@ STOPWORDS = frozenset(re.findall(r"\w+", _STOPWORD_TEXT))
 def fold_tokens(text: str) -> list[str]:
     """The words, numbers and operators of a text, folded, in order."""
     if not _PLAIN.match(text):
-        text = _plain(text)
+        # Markdown's bold marks are no multiplication.
+        text = _plain(text.replace("**", " "))
     return _TOKEN.findall(text.lower())
 
 
@@ -172,10 +174,16 @@ def words_of_name(name: str) -> list[str]:
 
 
 def clean_name(name: str) -> str:
-    """A name without what surrounds it in text: space, invisible characters, quotes, `_root_.`, `@`."""
+    """A name without what surrounds it in text: space, invisible characters, quotes, `_root_.`, `@`.
+
+    A prime at the end belongs to the name ("det_comm'" is another theorem than "det_comm"), a pair of them does not.
+    """
     if not name.isascii():
         name = unicodedata.normalize("NFC", name.translate(_INVISIBLE)).replace("«", "").replace("»", "")
-    return name.strip("`'\" \t\r\n\u00a0").removeprefix("@").removeprefix("_root_.")
+    name = name.strip(_AROUND)
+    if name[:1] == "'" == name[-1:]:
+        name = name[1:-1].strip(_AROUND)
+    return name.removeprefix("@").removeprefix("_root_.")
 
 
 def name_key(name: str) -> str:

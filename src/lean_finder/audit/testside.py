@@ -62,10 +62,10 @@ class TestSide:
 
     def resolve(self, raw: str) -> str:
         """The declaration that a written name means: itself, or the one that its disguise hides."""
-        name = clean_name(raw)
-        if self.knows(name):
-            return name
-        return self._spellings.get(name_key(raw), name)
+        for name in (raw, clean_name(raw)):
+            if self.knows(name):
+                return name
+        return self._spellings.get(name_key(raw), clean_name(raw))
 
     def is_gold(self, name: str) -> bool:
         """Whether a benchmark asks for this declaration."""

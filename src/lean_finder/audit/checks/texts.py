@@ -61,6 +61,9 @@ def _is_reworded(case: Case, text: str, match: Match, target: str) -> bool:
     words = folded.of(0).tolist()
     if match.edits > _REWORDED_EDITS or len(set(words)) < _REWORDED_WORDS:
         return False
+    # A sentence of the target's own text is its own, however much more that text says.
+    if any(set(words) <= set(folded.of(place).tolist()) for place in range(1, len(folded))):
+        return False
     similarities = [compare_words(words, folded.of(place).tolist())[0] for place in range(1, len(folded))]
     return max(similarities, default=0.0) < match.similarity
 
