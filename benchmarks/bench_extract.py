@@ -1,70 +1,132 @@
-"""Speed and memory of extraction and families on growing parts of a Lean library.
+"""Speed and memory of extraction and families on growing parts of a Lean library, beside a plain search for keywords.
 
-Run: python benchmarks/bench_extract.py PATH [--roots Mathlib] [--workers 2]
-Prints, for each number of files, seconds and declarations a second of a cold and of a cached extraction, the time after
-one changed file, families, and the largest resident memory of the process and of its workers.
+Run: LEAN_FINDER_MATHLIB=/path/to/mathlib4 python benchmarks/bench_extract.py [PATH] [--roots Mathlib] [--workers 2]
+
+Every figure but the peer's is of a whole command, its start included, in wall seconds:
+  both      one process that extracts (no cache) and finds all families
+  full      `lean-finder corpus build` with an empty cache, which it fills
+  decl/s    declarations a second of it
+  changed   `lean-finder corpus build` with that cache after a theorem was added to one file
+  again     the same with nothing changed
+  grep      the peer: one regular expression for declaration keywords at the start of a line over the same files in one
+            process, which counts declarations and knows nothing else of them (a lower bound of what reading costs)
+  GB        largest memory of a command, its workers included, shared pages counted once (Linux)
+The last column, growth, is full seconds a file relative to the first row: 1 is linear.
 """
 
 from __future__ import annotations
 
 import argparse
-import resource
+import os
+import re
 import shutil
+import subprocess
+import sys
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
-from lean_finder.corpus.extract import extract_library, lean_files
+import pyarrow.parquet as pq
+
+from lean_finder.corpus.extract import lean_files
+
+_BOTH = """
+import sys
+from pathlib import Path
+from lean_finder.corpus.extract import extract_library
 from lean_finder.corpus.families import find_families
+workers = int(sys.argv[2])
+find_families(extract_library(Path(sys.argv[1]), workers=workers).declarations, workers)
+"""
+_COMMAND = [sys.executable, "-c", "from lean_finder.cli import main; main()", "corpus"]
+_KEYWORDS = re.compile(
+    r"^(?:@\[[^\]\n]*\]\s*)?(?:(?:private|protected|noncomputable|public|nonrec|scoped|local|unsafe|partial|meta)\s+)*"
+    r"(?:theorem|lemma|def|abbrev|instance|structure|class|inductive|axiom|opaque|alias|irreducible_def)\b",
+    re.MULTILINE,
+)
+_PAUSE = 0.1
 
 
-def timed(action: Callable[[], Any]) -> tuple[Any, float]:
-    """Result and wall seconds of a call."""
+def measured(arguments: Sequence[str]) -> tuple[float, float]:
+    """Wall seconds and largest memory in GB of a command."""
     start = time.perf_counter()
-    result = action()
-    return result, time.perf_counter() - start
+    process = subprocess.Popen(arguments, stdout=subprocess.DEVNULL)
+    peak = 0
+    while process.poll() is None:
+        peak = max(peak, memory(process.pid))
+        time.sleep(_PAUSE)
+    seconds = time.perf_counter() - start
+    if process.returncode:
+        raise SystemExit(f"{' '.join(arguments[3:])}: status {process.returncode}")
+    return seconds, peak / 1e6
+
+
+def memory(pid: int) -> int:
+    """Proportional memory of a process and its children in kB; 0 if it has ended or the system does not tell."""
+    try:
+        rollup = Path(f"/proc/{pid}/smaps_rollup").read_text()
+        children = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
+    except OSError:
+        return 0
+    own = re.search(r"^Pss:\s+(\d+)", rollup, re.MULTILINE)
+    return (int(own.group(1)) if own else 0) + sum(memory(int(child)) for child in children)
+
+
+def grep(files: Sequence[Path]) -> tuple[float, int]:
+    """Seconds and matches of the peer."""
+    start = time.perf_counter()
+    found = sum(len(_KEYWORDS.findall(file.read_text(encoding="utf-8"))) for file in files)
+    return time.perf_counter() - start, found
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("path", type=Path)
-    parser.add_argument("--roots", default="")
-    parser.add_argument("--workers", type=int, default=0)
-    parser.add_argument("--sizes", default="500,1000,2000,4000,0", help="numbers of files; 0 is all")
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("path", nargs="?", default=os.environ.get("LEAN_FINDER_MATHLIB", ""))
+    parser.add_argument("--roots", default="Mathlib")
+    parser.add_argument("--workers", default="0")
+    parser.add_argument("--sizes", default="500,1000,2000,4000,7500", help="numbers of files")
     options = parser.parse_args()
-    roots = tuple(part for part in options.roots.split(",") if part)
-    files = lean_files(options.path, roots)
-    heads = ("files", "decls", "cold s", "decl/s", "cached s", "changed s", "families s", "GB")
-    print(" ".join(f"{head:>10}" for head in heads))
+    if not options.path:
+        parser.error("give PATH or set LEAN_FINDER_MATHLIB")
+    source = Path(options.path)
+    files = lean_files(source, [part for part in options.roots.split(",") if part])
+    heads = ("files", "decls", "both", "full", "decl/s", "changed", "again", "grep", "matches", "GB", "growth")
+    print(" ".join(f"{head:>9}" for head in heads))
+    first = 0.0
     for size in (int(part) for part in options.sizes.split(",")):
         # Every n-th file, so that each size has the same mixture of folders.
-        chosen = files if not size or size >= len(files) else files[:: len(files) // size][:size]
+        chosen = [files[at * len(files) // size] for at in range(min(size, len(files)))] if size < len(files) else files
         with tempfile.TemporaryDirectory() as scratch:
-            root, cache = Path(scratch) / "lib", Path(scratch) / "cache"
-            for file in chosen:
-                target = root / file.relative_to(options.path)
-                target.parent.mkdir(parents=True, exist_ok=True)
-                shutil.copyfile(file, target)
-
-            def extract(root: Path = root, cache: Path = cache) -> Any:
-                return extract_library(root, workers=options.workers, cache=cache)
-
-            result, cold = timed(extract)
-            _, cached = timed(extract)
-            changed = root / chosen[0].relative_to(options.path)
-            changed.write_text(
-                changed.read_text(encoding="utf-8") + "\ntheorem bench_added : True := trivial\n", "utf-8"
-            )
-            _, after = timed(extract)
-            _, families = timed(lambda found=result.declarations: find_families(found))
-        own = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-        workers = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss
-        count = len(result.declarations)
-        cells = (f"{len(chosen)}", f"{count}", f"{cold:.1f}", f"{count / cold:.0f}", f"{cached:.1f}", f"{after:.1f}")
-        cells += (f"{families:.1f}", f"{(own + workers) / 1e6:.2f}")
-        print(" ".join(f"{cell:>10}" for cell in cells), flush=True)
+            root, out = Path(scratch) / "library", Path(scratch) / "out.parquet"
+            copies = [root / file.relative_to(source) for file in chosen]
+            for file, copy in zip(chosen, copies, strict=True):
+                copy.parent.mkdir(parents=True, exist_ok=True)
+                shutil.copyfile(file, copy)
+            peer, matches = grep(copies)
+            both, memory_both = measured([sys.executable, "-c", _BOTH, str(root), options.workers])
+            build = [
+                *_COMMAND,
+                "build",
+                str(root),
+                "--out",
+                str(out),
+                "--cache",
+                f"{scratch}/cache",
+                "--workers",
+                options.workers,
+            ]
+            full, memory_full = measured(build)
+            table = pq.read_table(out, columns=["name"])
+            with copies[len(copies) // 2].open("a", encoding="utf-8") as stream:
+                stream.write("\ntheorem bench_added : True := trivial\n")
+            changed, _ = measured(build)
+            again, _ = measured(build)
+        first = first or full / len(chosen)
+        cells = [f"{len(chosen)}", f"{table.num_rows}", f"{both:.1f}", f"{full:.1f}", f"{table.num_rows / full:.0f}"]
+        cells += [f"{changed:.1f}", f"{again:.1f}", f"{peer:.1f}", f"{matches}"]
+        cells += [f"{max(memory_full, memory_both):.2f}", f"{full / len(chosen) / first:.2f}"]
+        print(" ".join(f"{cell:>9}" for cell in cells), flush=True)
 
 
 if __name__ == "__main__":

@@ -7,24 +7,25 @@ import re
 import subprocess
 import sys
 import tempfile
-from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated, Any
 
+import pyarrow.compute as pc
 import typer
 
 from lean_finder.cli.corpus_import import import_
 from lean_finder.corpus.check import check_names, share_found
+from lean_finder.corpus.columns import write_declarations
 from lean_finder.corpus.diff import diff_corpora
-from lean_finder.corpus.extract import Extraction, extract_library
+from lean_finder.corpus.extract import TableExtraction, extract_table
 from lean_finder.corpus.families import find_families
 from lean_finder.corpus.render import RENDERERS, render, statement
 from lean_finder.errors import InputError
-from lean_finder.records import Declaration, columns, from_frame, to_frame
-from lean_finder.storage import read_table, write_json, write_table
+from lean_finder.records import Declaration, columns, from_frame
+from lean_finder.storage import read_table, write_json
 
 app = typer.Typer(help="Build, inspect and compare corpora of Lean declarations.", no_args_is_help=True)
 app.command("import")(import_)
@@ -42,7 +43,7 @@ def build(
     rev: Annotated[str, typer.Option(help="Branch, tag or commit to read instead of the files as they are.")] = "",
     roots: Annotated[str, typer.Option(help="Module roots, comma-separated; found by themselves if empty.")] = "",
     out: Annotated[Path, typer.Option(help="Where to write the table.")] = _DEFAULT,
-    cache: Annotated[str, typer.Option(help="Folder for the parse cache; none if empty.")] = "",
+    cache: Annotated[str, typer.Option(help="Folder for what a later run can use again; none if empty.")] = "",
     workers: Annotated[int, typer.Option(help="Processes; 0 for one a core.")] = 0,
     strict: Annotated[bool, typer.Option(help="Stop at a file that cannot be read whole.")] = False,
     as_json: JsonOption = False,
@@ -53,14 +54,16 @@ def build(
 
         lean-finder corpus build ~/mathlib4 --roots Mathlib --out mathlib.parquet
 
+        lean-finder corpus build ~/mathlib4 --roots Mathlib --out mathlib.parquet --cache ~/.cache/lean-finder
+
         lean-finder corpus build https://github.com/leanprover-community/mathlib4 --rev v4.28.0-rc1 --roots Mathlib
     """
     chosen = [root for root in re.split(r"[,\s]+", roots) if root]
     with _checkout(source, rev) as root:
-        extraction = extract_library(
+        extraction = extract_table(
             root, roots=chosen, workers=workers, cache=Path(cache) if cache else None, strict=strict
         )
-    write_table(out, to_frame(Declaration, extraction.declarations))
+    write_declarations(out, extraction.table)
     write_json(out.with_suffix(".problems.json"), [problem._asdict() for problem in extraction.problems])
     summary = _summary(extraction, out)
     if as_json:
@@ -178,14 +181,15 @@ def show(
         typer.echo(item.docstring)
 
 
-def _summary(extraction: Extraction, out: Path) -> dict[str, Any]:
-    kinds = Counter(item.kind for item in extraction.declarations)
-    documented = sum(bool(item.docstring) for item in extraction.declarations)
+def _summary(extraction: TableExtraction, out: Path) -> dict[str, Any]:
+    kinds = {item["values"]: item["counts"] for item in extraction.table.column("kind").value_counts().to_pylist()}
+    count = extraction.table.num_rows
+    documented = pc.sum(pc.not_equal(extraction.table.column("docstring"), "")).as_py()
     return {
-        "declarations": len(extraction.declarations),
+        "declarations": count,
         "files": extraction.files,
         "kinds": dict(sorted(kinds.items(), key=lambda pair: (-pair[1], pair[0]))),
-        "documented": documented / len(extraction.declarations),
+        "documented": documented / count,
         "problems": len(extraction.problems),
         "problem_file": str(out.with_suffix(".problems.json")),
         "out": str(out),

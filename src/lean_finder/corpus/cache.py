@@ -16,6 +16,7 @@ from pathlib import Path
 from lean_finder.corpus import facts as facts_module
 from lean_finder.corpus import lexer, members, parse, scopes, syntax
 from lean_finder.corpus.facts import FileFacts, Problem, RawAlias, RawAttribute, RawDeclaration, RawExport
+from lean_finder.corpus.state import FileEntry
 from lean_finder.storage import atomic_path
 
 _PARSER = (facts_module, lexer, members, parse, scopes, syntax)
@@ -47,6 +48,10 @@ class ParseCache:
             return _from_json(json.loads(path.read_text(encoding="utf-8")))
         except (OSError, ValueError, TypeError, KeyError):
             return None
+
+    def facts_of(self, entry: FileEntry) -> FileFacts | None:
+        """Facts of a file that was read before; None if they are not there any more."""
+        return self.load(self.folder / entry.digest[:2] / f"{entry.digest}.json") if entry.digest else None
 
     def store(self, path: Path, facts: FileFacts) -> None:
         """Store facts at `path`."""

@@ -5,19 +5,26 @@ from __future__ import annotations
 import gc
 import logging
 import os
+import time
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
+import numpy as np
+import pyarrow as pa
 from tqdm import tqdm
 
 from lean_finder.corpus.cache import ParseCache
+from lean_finder.corpus.columns import declaration_table, table_declarations
 from lean_finder.corpus.facts import FileFacts, Problem
+from lean_finder.corpus.incremental import updated
 from lean_finder.corpus.memory import no_collection
 from lean_finder.corpus.parse import parse_file
 from lean_finder.corpus.resolve import Resolver
+from lean_finder.corpus.state import FileEntry, State, remove_outdated, state_folder
+from lean_finder.corpus.uses import UseIndex
 from lean_finder.errors import InputError
 from lean_finder.records import Declaration
 
@@ -25,6 +32,10 @@ _LOG = logging.getLogger(__name__)
 _IGNORED = frozenset({".lake", ".git", "build", "lake-packages", "node_modules"})
 _FATAL = ("never closed", "cut off", "not UTF-8", "unreadable")
 _SERIAL_BELOW = 64
+#: A clock can give two writes the same time; this much is surely more than its step (ns).
+_CLOCK_GRAIN = 2_000_000_000
+#: More changed files than this are read by all processes.
+_FEW = 200
 
 
 @dataclass(frozen=True)
@@ -32,6 +43,15 @@ class Extraction:
     """What a Lean library contains: declarations by module, line and name; problems by file and line; files read."""
 
     declarations: list[Declaration]
+    problems: list[Problem]
+    files: int
+
+
+@dataclass(frozen=True)
+class TableExtraction:
+    """An extraction whose declarations are a table (`columns.SCHEMA`)."""
+
+    table: pa.Table
     problems: list[Problem]
     files: int
 
@@ -46,28 +66,119 @@ def extract_library(
         roots: module roots to read, e.g. ("Mathlib",); () finds them: every folder `X` beside a file `X.lean`,
             or all files if there is none.
         workers: processes; 0 takes one for each core, 1 none beside the caller. The result does not depend on it.
-        cache: folder for the parse cache, None for none.
+        cache: folder for what a later run can use again, None for none.
         strict: raise on a file that cannot be read whole instead of listing it as a problem.
 
     Raises:
         InputError: the root is missing or holds no Lean file or no declaration; with `strict` also a file
             that is not UTF-8, ends inside a comment, string or declaration, or cannot be read.
     """
+    if cache is not None:
+        found = extract_table(root, roots=roots, workers=workers, cache=cache, strict=strict)
+        with no_collection():
+            return Extraction(table_declarations(found.table), found.problems, found.files)
     root = Path(root)
     files = lean_files(root, roots)
     with no_collection():
-        parsed = list(_parse_all(root, files, workers, cache))
-        resolver = Resolver(parsed)
+        parsed = [facts for _, facts in _parse_all(root, files, workers, None)]
+        resolver = Resolver(parsed, workers=workers or os.cpu_count() or 1)
         declarations = resolver.run()
     problems = sorted(resolver.problems)
+    _check(root, problems, len(declarations), len(files), strict)
+    return Extraction(declarations, problems, len(files))
+
+
+def extract_table(
+    root: Path, *, roots: Sequence[str] = (), workers: int = 0, cache: Path | None = None, strict: bool = False
+) -> TableExtraction:
+    """`extract_library` with a table for its result; with a cache only what a change reaches is resolved anew.
+
+    Raises:
+        InputError: as `extract_library`.
+    """
+    root = Path(root)
+    if cache is None:
+        found = extract_library(root, roots=roots, workers=workers, strict=strict)
+        return TableExtraction(declaration_table(found.declarations), found.problems, found.files)
+    files = lean_files(root, roots)
+    with no_collection():
+        state = _state(root, files, workers, cache)
+    problems = sorted(problem for items in state.problems.values() for problem in items)
+    _check(root, problems, state.table.num_rows, len(files), strict)
+    return TableExtraction(state.table, problems, len(files))
+
+
+def _check(root: Path, problems: Sequence[Problem], declarations: int, files: int, strict: bool) -> None:
     if strict:
         for problem in problems:
             if any(word in problem.reason for word in _FATAL):
                 raise InputError(f"{root / problem.file}:{problem.line}", problem.reason, "repair or restore the file")
     if not declarations:
         raise InputError(root, "no declaration in its Lean files", "check the folder")
-    _LOG.info("%d declarations in %d files, %d problems", len(declarations), len(files), len(problems))
-    return Extraction(declarations, problems, len(files))
+    _LOG.info("%d declarations in %d files, %d problems", declarations, files, len(problems))
+
+
+def _state(root: Path, files: Sequence[Path], workers: int, cache: Path) -> State:
+    """The resolved library: the stored one if nothing changed, brought up to date if little did, else made anew."""
+    written = time.time_ns()
+    start = len(root.parts)
+    folder = state_folder(cache, sorted({path.parts[start] for path in files}))
+    stored = State.load(folder)
+    if stored is not None:
+        changed = _changed(root, files, stored, cache)
+        if changed == {}:
+            return stored
+        state = updated(stored, changed, ParseCache(cache).facts_of, written) if changed is not None else None
+        if state is not None:
+            state.store(folder)
+            return state
+    parsed = list(_parse_all(root, files, workers, cache))
+    resolver = Resolver([facts for _, facts in parsed], workers=workers or os.cpu_count() or 1)
+    declarations = resolver.run()
+    problems: dict[int, list[Problem]] = {}
+    numbers = {entry.file: number for number, (entry, _) in enumerate(parsed)}
+    for problem in resolver.problems:
+        problems.setdefault(numbers[problem.file], []).append(problem)
+    state = State(
+        files=[entry for entry, _ in parsed],
+        written=written,
+        table=declaration_table(declarations),
+        stages=np.array([resolver.stages[item.name] for item in declarations], dtype=np.int8),
+        uses=UseIndex.build(resolver.uses),
+        tables=resolver.tables,
+        problems=problems,
+        notations={number: facts.notations for number, (_, facts) in enumerate(parsed) if facts.notations},
+        translations={number: facts.translations for number, (_, facts) in enumerate(parsed) if facts.translations},
+    )
+    remove_outdated(cache)
+    state.store(folder)
+    return state
+
+
+def _changed(
+    root: Path, files: Sequence[Path], stored: State, cache: Path
+) -> dict[int, tuple[FileEntry, FileFacts]] | None:
+    """Files whose content is another than the stored; None if files were added or removed, or very many changed.
+
+    A file of equal size and time is not read, unless it was written so shortly before it was last looked at that a
+    later change could bear the same time.
+    """
+    if len(files) != len(stored.files):
+        return None
+    changed: dict[int, tuple[FileEntry, FileFacts]] = {}
+    prefix = len(str(root)) + 1
+    for number, (path, entry) in enumerate(zip(files, stored.files, strict=True)):
+        if str(path)[prefix:] != entry.file:
+            return None
+        size, modified = _size_and_time(path)
+        if (size, modified) == (entry.size, entry.time) and modified < stored.written - _CLOCK_GRAIN:
+            continue
+        now, facts = read_facts(root, path, cache)
+        if now.digest != entry.digest or not now.digest:
+            changed[number] = (now, facts)
+            if len(changed) > _FEW:
+                return None
+    return changed
 
 
 def lean_files(root: Path, roots: Sequence[str] = ()) -> list[Path]:
@@ -88,22 +199,23 @@ def lean_files(root: Path, roots: Sequence[str] = ()) -> list[Path]:
         if not found:
             raise InputError(path, "no such module root", "name folders below the project, e.g. --roots Mathlib")
         tops.extend(found)
-    files = sorted(set(_walk(tops or [root])))
+    # Compared by folder, as paths are: `A/B.lean` comes before `A-C.lean`.
+    files = [Path(name) for name in sorted(set(_walk(tops or [root])), key=lambda name: name.split(os.sep))]
     if not files:
         raise InputError(root, "no .lean file", "give the folder of a Lean project")
     return files
 
 
-def _walk(tops: Sequence[Path]) -> Iterator[Path]:
+def _walk(tops: Sequence[Path]) -> Iterator[str]:
     for top in tops:
         if top.is_file():
-            yield top
+            yield str(top)
             continue
         for folder, folders, names in os.walk(top):
             folders[:] = sorted(name for name in folders if name not in _IGNORED and not name.startswith("."))
             for name in names:
                 if name.endswith(".lean") and name not in {"lakefile.lean"}:
-                    yield Path(folder) / name
+                    yield os.path.join(folder, name)
 
 
 def module_name(root: Path, path: Path) -> str:
@@ -111,31 +223,49 @@ def module_name(root: Path, path: Path) -> str:
     return ".".join(path.relative_to(root).with_suffix("").parts)
 
 
-def read_facts(root: Path, path: Path, cache: Path | None = None) -> FileFacts:
-    """Facts of one file, from the cache if it has them; a file that cannot be read gives a problem and nothing else."""
+def read_facts(root: Path, path: Path, cache: Path | None = None) -> tuple[FileEntry, FileFacts]:
+    """Entry and facts of one file, from the cache if it has them.
+
+    A file that cannot be read gives a problem and nothing else, and its entry has no digest.
+    """
     module = module_name(root, path)
     file = path.relative_to(root).as_posix()
+    size, modified = _size_and_time(path) if cache else (0, 0)
+    entry = FileEntry(file, module, size, modified, "")
     try:
         content = path.read_bytes()
-        entry = ParseCache(cache).path(content, module, file) if cache else None
-        known = ParseCache(cache).load(entry) if cache and entry else None
-        if known is not None:
-            return known
+        place = ParseCache(cache).path(content, module, file) if cache else None
+        if place is not None:
+            entry = entry._replace(digest=place.stem)
+            known = ParseCache(place.parents[1]).load(place)
+            if known is not None:
+                return entry, known
         facts = parse_file(content.decode("utf-8"), module, file)
     except UnicodeDecodeError as error:
-        return _unread(module, file, f"not UTF-8 (byte {error.start})")
+        return entry, _unread(module, file, f"not UTF-8 (byte {error.start})")
     except OSError as error:
-        return _unread(module, file, f"unreadable: {error.strerror}")
-    if cache and entry:
-        ParseCache(cache).store(entry, facts)
-    return facts
+        return entry, _unread(module, file, f"unreadable: {error.strerror}")
+    if cache and place:
+        ParseCache(cache).store(place, facts)
+    return entry, facts
+
+
+def _size_and_time(path: Path) -> tuple[int, int]:
+    """Size in bytes and time of change in ns; -1 for a file that is not there."""
+    try:
+        found = os.stat(path)
+    except OSError:
+        return -1, -1
+    return found.st_size, found.st_mtime_ns
 
 
 def _unread(module: str, file: str, reason: str) -> FileFacts:
     return FileFacts(module, file, [], [], [], [], [], [], [], [Problem(file, 1, reason)])
 
 
-def _parse_all(root: Path, files: Sequence[Path], workers: int, cache: Path | None) -> Iterator[FileFacts]:
+def _parse_all(
+    root: Path, files: Sequence[Path], workers: int, cache: Path | None
+) -> Iterator[tuple[FileEntry, FileFacts]]:
     count = workers or os.cpu_count() or 1
     with tqdm(total=len(files), desc="reading Lean files", unit="file", disable=None, leave=False) as bar:
         if count == 1 or len(files) < _SERIAL_BELOW:
@@ -144,6 +274,6 @@ def _parse_all(root: Path, files: Sequence[Path], workers: int, cache: Path | No
                 bar.update()
             return
         with ProcessPoolExecutor(count, initializer=gc.disable) as pool:
-            for facts in pool.map(partial(read_facts, root, cache=cache), files, chunksize=32):
-                yield facts
+            for found in pool.map(partial(read_facts, root, cache=cache), files, chunksize=32):
+                yield found
                 bar.update()

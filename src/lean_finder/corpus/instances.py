@@ -36,25 +36,28 @@ class Heads:
     """Binders and result types of constants, read from their signatures when first asked for.
 
     Args:
-        signatures: full name → (section variables, signature).
+        signature_of: (section variables, signature) of a full name; None if the corpus does not declare it.
     """
 
-    def __init__(self, signatures: Mapping[str, tuple[str, str]]) -> None:
-        self._signatures = signatures
-        self._known: dict[str, Head] = {}
+    def __init__(self, signature_of: Callable[[str], tuple[str, str] | None]) -> None:
+        self._signature_of = signature_of
+        self._known: dict[str, Head | None] = {}
+        self.asked: set[str] = set()
 
     def __contains__(self, name: str) -> bool:
-        return name in self._signatures
+        return self.get(name) is not None
 
     def get(self, name: str) -> Head | None:
-        """The head, or None if the corpus does not declare the name."""
+        """The head, or None if the corpus does not declare the name; `asked` remembers the question."""
+        self.asked.add(name)
         if name not in self._known:
-            if name not in self._signatures:
-                return None
-            variables, signature = self._signatures[name]
-            outer, _ = read_binders(variables) if variables else ([], 0)
-            own, result = split_signature(signature)
-            self._known[name] = Head((*outer, *own), result)
+            found = self._signature_of(name)
+            head = None
+            if found is not None:
+                outer, _ = read_binders(found[0]) if found[0] else ([], 0)
+                own, result = split_signature(found[1])
+                head = Head((*outer, *own), result)
+            self._known[name] = head
         return self._known[name]
 
 
@@ -68,6 +71,7 @@ class Library:
         set_like: types whose elements are sets with a membership (`Subgroup`, `Finset`, …).
         carriers: bundled types, whose coercion to a type is their field `carrier`.
         project: root of the module names.
+        asked: names whose place in the three tables was asked for.
     """
 
     heads: Heads
@@ -75,6 +79,22 @@ class Library:
     set_like: frozenset[str] = frozenset()
     carriers: frozenset[str] = frozenset()
     project: str = ""
+    asked: set[str] = field(default_factory=set)
+
+    def ancestors(self, name: str) -> frozenset[str]:
+        """Classes that an instance of a class brings."""
+        self.asked.add(name)
+        return self.provides.get(name, frozenset())
+
+    def is_set_like(self, name: str) -> bool:
+        """Elements of the type are sets with a membership."""
+        self.asked.add(name)
+        return name in self.set_like
+
+    def is_carrier(self, name: str) -> bool:
+        """The type is bundled."""
+        self.asked.add(name)
+        return name in self.carriers
 
 
 class InstanceNamer:
@@ -281,12 +301,12 @@ class InstanceNamer:
         head = self.type_head(node)
         if head == "Set":
             return self.words(Node("const", "Set.Elem"), seen, used) + self.words(node, seen, used)
-        if head in self.library.set_like:
+        if self.library.is_set_like(head):
             text = self.words(Node("const", "Subtype"), seen, used) + self.words(
                 Node("const", "Membership.mem"), seen, used
             )
             return text + self.words(Node("const", head), seen, used) + self.words(node, seen, used)
-        if head in self.library.carriers:
+        if self.library.is_carrier(head):
             return self.words(Node("const", f"{head}.carrier"), seen, used) + self.words(node, seen, used)
         return self.words(node, seen, used)
 
@@ -309,7 +329,7 @@ class InstanceNamer:
         if binder.bracket != "[":
             return False
         head = tree.parts[0] if tree.kind == "app" else tree
-        offered = self.library.provides.get(head.text, frozenset()) | {head.text}
+        offered = self.library.ancestors(head.text) | {head.text}
         variables = _locals(tree)
         return any(self.asks(other, offered, variables) for other in later)
 

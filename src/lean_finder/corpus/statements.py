@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
+from functools import lru_cache
 
 from lean_finder.corpus.syntax import NAME, NAME_RE, Binder, drop_universes, plain_name, read_binders, split_signature
 
@@ -104,16 +105,44 @@ def normal_form(signature: str, variables: str = "", resolve: Callable[[str], st
         variables: binders of section variables it uses, as in `Declaration.variables`.
         resolve: full name of a constant as written; None leaves constants as they are.
     """
-    own, conclusion = split_signature(drop_universes(signature))
-    outer, _ = read_binders(drop_universes(variables)) if variables else ([], 0)
-    binders, conclusion = _peel(_single([*outer, *own]), conclusion)
-    goal = _tokens(conclusion)
-    typed = [(name, _tokens(type_)) for name, type_ in binders]
-    names: dict[str, str] = {}
-    bound = {name for name, _ in typed if name}
-    body = " ".join(_renamed(goal, names, bound, resolve))
-    hypotheses = _ordered(typed, names, bound, resolve)
-    return " ; ".join([*hypotheses, f"⊢ {body}"])
+    return Statement(signature, variables, resolve).form()
+
+
+class Statement:
+    """A statement on the way to its normal form; `body` is much cheaper than `form`.
+
+    Args:
+        signature, variables, resolve: as for `normal_form`.
+
+    Attributes:
+        body: normal form of what is claimed, without binders: equal normal forms have equal bodies.
+    """
+
+    def __init__(self, signature: str, variables: str = "", resolve: Callable[[str], str] | None = None) -> None:
+        own, conclusion = split_signature(drop_universes(signature))
+        outer = _section_binders(variables) if variables else ()
+        self._binders, conclusion = _peel(_single([*outer, *own]), conclusion)
+        self._resolve = resolve
+        self._names: dict[str, str] = {}
+        self._bound = {name for name, _ in self._binders if name}
+        self.body = " ".join(_renamed(_tokens(conclusion), self._names, self._bound, resolve))
+
+    def form(self) -> str:
+        """The normal form."""
+        typed = [(name, _tokens(type_)) for name, type_ in self._binders]
+        hypotheses = _ordered(typed, dict(self._names), self._bound, self._resolve)
+        return " ; ".join([*hypotheses, f"⊢ {self.body}"])
+
+
+@lru_cache(maxsize=20_000)
+def _section_binders(variables: str) -> tuple[Binder, ...]:
+    """Binders of section variables, which many declarations share."""
+    return tuple(read_binders(drop_universes(variables))[0])
+
+
+@lru_cache(maxsize=200_000)
+def _is_name(token: str) -> bool:
+    return NAME_RE.fullmatch(token) is not None
 
 
 def statement_key(signature: str, variables: str = "") -> str:
@@ -237,11 +266,11 @@ def _renamed(
         if token in _BINDS:
             look = at + 1
             while look < len(tokens) and tokens[look] not in _BIND_ENDS:
-                if NAME_RE.fullmatch(tokens[look]) and "." not in tokens[look]:
+                if _is_name(tokens[look]) and "." not in tokens[look]:
                     local.add(tokens[look])
                 look += 1
             result.append(token)
-        elif NAME_RE.fullmatch(token):
+        elif _is_name(token):
             head, dot, rest = token.partition(".")
             if head in local:
                 new = names.get(head)

@@ -221,11 +221,22 @@ class NameTranslator:
         attribute: to_additive or to_dual.
         own: what source says of each declaration that carries the attribute.
         inserted: extra prefix translations (`insert_to_additive_translation`).
+        elsewhere: targets of declarations with the attribute that are not in `own`.
+
+    `asked` collects the names whose translation was asked for.
     """
 
-    def __init__(self, attribute: str, own: Mapping[str, Translation], inserted: Mapping[str, str]) -> None:
+    def __init__(
+        self,
+        attribute: str,
+        own: Mapping[str, Translation],
+        inserted: Mapping[str, str],
+        elsewhere: Mapping[str, str] | None = None,
+    ) -> None:
         self.attribute = attribute
         self.own = own
+        self.elsewhere = elsewhere or {}
+        self.asked: set[str] = set()
         self.known = dict(inserted)
         if attribute == "to_dual":
             self.known.update({target: source for source, target in inserted.items()})
@@ -234,11 +245,14 @@ class NameTranslator:
         """A namespace after translation."""
         if not name:
             return ""
+        self.asked.add(name)
         known = self.known.get(name)
         if known is not None:
             return known
         if name in self.own:
             return self.target(name, self.own[name])
+        if name in self.elsewhere:
+            return self.elsewhere[name]
         head, _, last = name.rpartition(".")
         new_head = self.prefix(head)
         return f"{new_head}.{last}" if head else last
