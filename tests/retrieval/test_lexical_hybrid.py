@@ -11,12 +11,13 @@ import pytest
 
 from lean_finder.errors import InputError
 from lean_finder.retrieval.contract import TokenizationContract
+from lean_finder.retrieval.dense import DenseRetriever
 from lean_finder.retrieval.encoder import Encoder
 from lean_finder.retrieval.hard_negatives import HardNegativeSettings, mine_hard_negatives
 from lean_finder.retrieval.hybrid import HybridRetriever
 from lean_finder.retrieval.index import DenseIndex, IndexMeta
 from lean_finder.retrieval.lexical import LexicalRetriever, lexical_tokens
-from lean_finder.retrieval.retriever import DenseRetriever, Retriever, clean_query
+from lean_finder.retrieval.retriever import Retriever, clean_query
 from lean_finder.retrieval.scoring import ScoringRetriever, competition_ranks
 from tests.retrieval.conftest import ToyWorld
 

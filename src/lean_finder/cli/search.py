@@ -12,11 +12,12 @@ import typer
 from lean_finder.corpus.render import render, render_query
 from lean_finder.errors import InputError
 from lean_finder.records import Declaration, columns, from_frame
+from lean_finder.retrieval.dense import DenseRetriever
 from lean_finder.retrieval.encoder import Encoder
 from lean_finder.retrieval.hybrid import Fusion, HybridRetriever
 from lean_finder.retrieval.index import DenseIndex
 from lean_finder.retrieval.lexical import LexicalRetriever
-from lean_finder.retrieval.retriever import DenseRetriever, clean_query
+from lean_finder.retrieval.retriever import clean_query
 from lean_finder.retrieval.search import Hit, Scorer, SearchFilter
 from lean_finder.retrieval.search import search as find
 from lean_finder.storage import file_digest, read_table

@@ -18,9 +18,9 @@ from lean_finder.params import Params
 from lean_finder.pipeline import paths
 from lean_finder.pipeline.corpus import load_corpus
 from lean_finder.pipeline.scoring import CERTIFIED, UNCERTIFIED, Standing, evaluate_retriever
+from lean_finder.retrieval.dense import DenseRetriever
 from lean_finder.retrieval.encoder import Encoder
 from lean_finder.retrieval.index import DenseIndex
-from lean_finder.retrieval.retriever import DenseRetriever
 from lean_finder.storage import file_digest
 from lean_finder.tracking import StageRun, register_pointer
 

@@ -12,9 +12,9 @@ from lean_finder.pipeline.corpus import Corpus, load_corpus
 from lean_finder.pipeline.generators import QueryRendering
 from lean_finder.pipeline.index import build_index
 from lean_finder.pipeline.scoring import evaluate_retriever
+from lean_finder.retrieval.dense import DenseRetriever
 from lean_finder.retrieval.encoder import Encoder
 from lean_finder.retrieval.lexical import LexicalRetriever
-from lean_finder.retrieval.retriever import DenseRetriever
 from lean_finder.tracking import StageRun
 
 

@@ -16,9 +16,9 @@ from lean_finder.pipeline import paths
 from lean_finder.pipeline.corpus import Corpus
 from lean_finder.pipeline.sets import prompt_declarations, style_queries, supervised_pairs
 from lean_finder.records import Declaration, StyleQuery, from_frame, to_frame
+from lean_finder.retrieval.dense import DenseRetriever
 from lean_finder.retrieval.encoder import Encoder
 from lean_finder.retrieval.index import DenseIndex
-from lean_finder.retrieval.retriever import DenseRetriever
 from lean_finder.storage import atomic_path, dvc_md5, read_json, write_json
 
 _POINTER = "same_as.json"

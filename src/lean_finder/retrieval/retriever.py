@@ -3,16 +3,11 @@
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-import numpy as np
-
 from lean_finder.errors import InputError
-from lean_finder.retrieval.encoder import Encoder
-from lean_finder.retrieval.exact import Vectors
-from lean_finder.retrieval.index import DenseIndex
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,59 +44,3 @@ def clean_query(text: str) -> str:
     if not cleaned:
         raise InputError("query", "is empty", "type what the declaration says")
     return cleaned
-
-
-class DenseRetriever:
-    """An encoder over its index: the paper's single dense retriever.
-
-    Args:
-        encoder: of the queries.
-        index: made by the same model under the same contract.
-        render_query: brings a query to the written form that the contract's renderer uses.
-
-    Raises:
-        InputError: the index was made by another model or under another contract.
-    """
-
-    def __init__(self, encoder: Encoder, index: DenseIndex, render_query: Callable[[str], str] = str) -> None:
-        if index.meta.model != encoder.digest:
-            raise InputError("index", "made by another model", "build the index again: dvc repro index")
-        encoder.contract.require_equal(index.meta.contract, "index")
-        self.encoder = encoder
-        self.index = index
-        self.render_query = render_query
-
-    def rank(self, queries: Sequence[str], k: int) -> list[Answer]:
-        """See `Retriever.rank`; scores are cosines."""
-        ids, scores = self.index.search(self._encode(queries), k)
-        answers: list[Answer] = []
-        for row, near in zip(ids.tolist(), scores.tolist(), strict=True):
-            found = [(self.index.names[at], value) for at, value in zip(row, near, strict=True) if at >= 0]
-            answers.append(Answer(tuple(name for name, _ in found), tuple(value for _, value in found)))
-        return answers
-
-    def gold_ranks(self, queries: Sequence[str], golds: Sequence[str]) -> list[int | None]:
-        """See `Retriever.gold_ranks`; exact whatever the kind of the index."""
-        present = [place for place, gold in enumerate(golds) if gold in self.index]
-        ranks: list[int | None] = [None] * len(golds)
-        if present:
-            vectors = self._encode([queries[place] for place in present])
-            found = self.index.ranks(vectors, self.index.ids_of([golds[place] for place in present]))
-            for place, rank in zip(present, found.tolist(), strict=True):
-                ranks[place] = rank
-        return ranks
-
-    @property
-    def names(self) -> list[str]:
-        """Of the corpus, in index order."""
-        return self.index.names
-
-    def scores(self, query: str) -> Vectors:
-        """Cosine of every declaration with one query: the part of a hybrid."""
-        return self.index.vectors @ self._encode([query])[0]
-
-    def _encode(self, queries: Sequence[str]) -> Vectors:
-        texts = [self.render_query(clean_query(query)) for query in queries]
-        unique = {text: place for place, text in enumerate(dict.fromkeys(texts))}
-        vectors = self.encoder.encode_queries(list(unique))
-        return vectors[np.array([unique[text] for text in texts], dtype=np.int64)] if texts else vectors
