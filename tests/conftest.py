@@ -32,3 +32,8 @@ def _no_network() -> None:
 def repository() -> Path:
     """The checkout that the tests belong to."""
     return ROOT
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """The longest chain starts first, so that the other worker's tests run beside it."""
+    items.sort(key=lambda item: item.path.name != "test_end_to_end.py")

@@ -11,6 +11,9 @@ from pathlib import Path
 
 import pytest
 
+#: One thread: another worker's tests share the machine, and two threads that wait for each other are slower than one.
+SMOKE = ("scale=smoke", "threads=1")
+
 
 @dataclass(frozen=True)
 class Clone:
@@ -68,5 +71,5 @@ def make_clone(repository: Path, folder: Path) -> Clone:
 def clone(repository: Path, tmp_path_factory: pytest.TempPathFactory) -> Clone:
     """One clone at scale smoke for the whole session."""
     made = make_clone(repository, tmp_path_factory.mktemp("clone") / "lean-finder")
-    made.run("lean-finder", "params", "compose", "scale=smoke")
+    made.run("lean-finder", "params", "compose", *SMOKE)
     return made

@@ -19,9 +19,9 @@ import pytest
 from ruamel.yaml import YAML
 
 from lean_finder.storage import dvc_md5
-from tests.pipeline.conftest import Clone
+from tests.pipeline.conftest import SMOKE, Clone
 
-pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("end_to_end")]
+pytestmark = pytest.mark.xdist_group("end_to_end")
 
 RETRIEVERS = ("r0", "r1", "r2")
 
@@ -85,7 +85,7 @@ def test_the_lock_matches_without_any_artifact(clone: Clone, first: object, tmp_
 
 def test_a_changed_margin_touches_retrievers_only(clone: Clone, first: object) -> None:
     params = (clone.folder / "params.yaml").read_text()
-    clone.run("lean-finder", "params", "compose", "scale=smoke", "retriever.margin=0.05")
+    clone.run("lean-finder", "params", "compose", *SMOKE, "retriever.margin=0.05")
     try:
         stale = _ran(clone.run("dvc", "repro", "--dry").stdout)
     finally:
@@ -117,25 +117,33 @@ def test_a_held_out_declaration_stops_the_dag_at_the_audit(clone: Clone, first: 
 
 
 @pytest.mark.parametrize("stage", ["start_generator", "train_retriever@r1"])
-def test_a_killed_stage_is_made_again_to_the_same_bytes(clone: Clone, first: object, stage: str) -> None:
+def test_a_killed_stage_is_made_again_to_the_same_bytes(
+    clone: Clone, first: object, stage: str, tmp_path: Path
+) -> None:
     before = _lock(clone)
-    process = subprocess.Popen(
-        ["dvc", "repro", "--force", "--single-item", stage],
-        cwd=clone.folder, env=clone.environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
-        start_new_session=True,
-    )  # fmt: skip
-    time.sleep(12)  # inside the stage: past DVC's start, before its end
+    # Without the run cache: DVC would otherwise bring the first run's outputs back and compute nothing.
+    command = ["dvc", "repro", "--force", "--no-run-cache", "--single-item", stage]
+    progress = tmp_path / "progress"
+    with progress.open("wb") as stream:
+        process = subprocess.Popen(
+            command, cwd=clone.folder, env=clone.environment, stdout=stream, stderr=stream, start_new_session=True
+        )
+    deadline = time.monotonic() + 180
+    while progress.read_bytes().count(b"step/s") < 3:  # the bar has moved: in the middle of training
+        assert process.poll() is None and time.monotonic() < deadline, progress.read_text()
+        time.sleep(0.05)
     os.killpg(process.pid, signal.SIGKILL)
     process.wait()
     out = next(iter(before[stage]))
-    clone.run("dvc", "repro", stage)
+    assert not (clone.folder / out).exists()
+    clone.run("dvc", "repro", "--no-run-cache", stage)
     assert dvc_md5(clone.folder / out) == before[stage][out]
     assert not list((clone.folder / "artifacts").rglob("*.part"))
 
 
 def test_an_ablation_arm_points_to_the_generator_that_it_uses(clone: Clone, first: object) -> None:
     params = (clone.folder / "params.yaml").read_text()
-    clone.run("lean-finder", "params", "compose", "scale=smoke", "arms=ablations")
+    clone.run("lean-finder", "params", "compose", *SMOKE, "arms=ablations")
     try:
         clone.run("dvc", "repro", "generate@r2_sft")
         pointer = json.loads((clone.folder / "artifacts/generator/r2_sft/same_as.json").read_text())

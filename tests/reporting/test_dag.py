@@ -8,7 +8,7 @@ from __future__ import annotations
 import pytest
 
 from lean_finder.errors import InputError
-from lean_finder.reporting.dag import main_line, mermaid, parse, reduced
+from lean_finder.reporting.dag import folded, main_line, mermaid, parse, reduced
 
 PRINTED = """```mermaid
 flowchart TD
@@ -44,6 +44,13 @@ def test_mermaid_is_readable_by_itself_and_stable() -> None:
     text = mermaid(reduced(parse(PRINTED)))
     assert parse(text) == reduced(parse(PRINTED))
     assert text == mermaid(dict(reversed(reduced(parse(PRINTED)).items())))
+
+
+def test_folded_shows_each_stage_once_and_the_step_into_the_next_round() -> None:
+    graph, onward = folded(reduced(main_line(parse(PRINTED), ["r0", "r1"])))
+    assert graph == {"data.dvc": {"train@…"}, "train@…": {"report"}, "report": set()}
+    assert onward == {("train@…", "train@…")}
+    assert "n2 -. next round .-> n2" in mermaid(graph, onward)
 
 
 def test_unknown_text_is_refused() -> None:

@@ -11,7 +11,7 @@ import typer
 
 from lean_finder.errors import InputError
 from lean_finder.params import load_params
-from lean_finder.reporting.dag import main_line, mermaid, parse, reduced
+from lean_finder.reporting.dag import folded, main_line, mermaid, parse, reduced
 from lean_finder.reporting.markdown import headline_section
 from lean_finder.reporting.paper import lineage
 from lean_finder.reporting.sections import refresh
@@ -52,7 +52,7 @@ def _dag() -> str:
         raise InputError(
             "dvc dag", done.stderr.strip().splitlines()[-1] if done.stderr.strip() else "failed", "see dvc.yaml"
         )
-    return mermaid(reduced(main_line(parse(done.stdout), arms)))
+    return mermaid(*folded(reduced(main_line(parse(done.stdout), arms))))
 
 
 def _results() -> str:

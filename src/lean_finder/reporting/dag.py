@@ -1,4 +1,8 @@
-"""The pipeline as a Mermaid picture, from what `dvc dag --md` prints: the main line, without implied edges."""
+"""The pipeline as a Mermaid picture, from what `dvc dag --md` prints.
+
+It shows the main line, each stage once for all its arms, without implied edges; what goes from one round into the next
+is drawn dotted, so that the loop is seen as a loop.
+"""
 
 from __future__ import annotations
 
@@ -48,12 +52,36 @@ def reduced(graph: Mapping[str, set[str]]) -> Graph:
     }
 
 
-def mermaid(graph: Mapping[str, set[str]]) -> str:
-    """The picture, equal for equal graphs."""
+def folded(graph: Mapping[str, set[str]]) -> tuple[Graph, set[tuple[str, str]]]:
+    """Each stage once, whatever its arm, and the edges that lead from one arm into another.
+
+    Returns:
+        The graph of stages, "stage@…" for one with arms, which may have circles where round 0's product serves all arms;
+        and the edges from arm to arm as (start, end), without those that stand in the graph as well.
+    """
+    plain: Graph = {_fold(stage): set() for stage in graph}
+    onward: set[tuple[str, str]] = set()
+    for stage, targets in graph.items():
+        for target in targets:
+            start, end = _fold(stage), _fold(target)
+            if "@" in stage and "@" in target and stage.split("@")[1] != target.split("@")[1]:
+                onward.add((start, end))
+            elif start != end:
+                plain[start].add(end)
+    return plain, {(start, end) for start, end in onward if end not in plain[start]}
+
+
+def mermaid(graph: Mapping[str, set[str]], onward: Collection[tuple[str, str]] = ()) -> str:
+    """The picture, equal for equal graphs; `onward` edges are dotted."""
     order = {stage: f"n{at}" for at, stage in enumerate(sorted(graph))}
     lines = ["```mermaid", "flowchart TD", *(f'    {node}["{stage}"]' for stage, node in order.items())]
     lines += [f"    {order[stage]} --> {order[end]}" for stage in order for end in sorted(graph[stage])]
+    lines += [f"    {order[start]} -. next round .-> {order[end]}" for start, end in sorted(onward)]
     return "\n".join([*lines, "```"])
+
+
+def _fold(stage: str) -> str:
+    return f"{stage.split('@')[0]}@…" if "@" in stage else stage
 
 
 def _reaches(graph: Mapping[str, set[str]], start: str, end: str) -> bool:
