@@ -56,7 +56,7 @@ def folded(graph: Mapping[str, set[str]]) -> tuple[Graph, set[tuple[str, str]]]:
     """Each stage once, whatever its arm, and the edges that lead from one arm into another.
 
     Returns:
-        The graph of stages, "stage@…" for one with arms, which may have circles where round 0's product serves all arms;
+        The graph of stages, "stage@…" for one with arms, with circles where round 0 serves all arms;
         and the edges from arm to arm as (start, end), without those that stand in the graph as well.
     """
     plain: Graph = {_fold(stage): set() for stage in graph}
