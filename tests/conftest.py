@@ -15,6 +15,7 @@ os.environ.update(
         "GX_ANALYTICS_ENABLED": "false",
         "HF_HUB_OFFLINE": "1",
         "MLFLOW_DISABLE_TELEMETRY": "true",
+        "OMP_NUM_THREADS": "1",  # tiny models: a second thread only waits, and other workers need it
         "TOKENIZERS_PARALLELISM": "false",
     }
 )
