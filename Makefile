@@ -34,10 +34,10 @@ ablations: setup ## run the arms of the paper's Tables 7 and 9 as well
 	$(BIN)/dvc pull --quiet data.dvc
 	$(BIN)/dvc exp run -S arms=ablations
 
-test: setup ## run the tests
+test: setup ## run the tests, the whole DAG at scale smoke among them
 	$(BIN)/python -m pytest -n 2 --dist loadgroup
 
-test-slow: setup ## the whole DAG at scale smoke in a clone, and a real model server (many minutes)
+test-slow: setup ## what takes longer: a real model server under faults
 	$(BIN)/python -m pytest -m slow
 
 lint: setup ## ruff, mypy, import contract

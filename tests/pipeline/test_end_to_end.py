@@ -145,9 +145,8 @@ def test_an_ablation_arm_points_to_the_generator_that_it_uses(clone: Clone, firs
     params = (clone.folder / "params.yaml").read_text()
     clone.run("lean-finder", "params", "compose", *SMOKE, "arms=ablations")
     try:
-        clone.run("dvc", "repro", "generate@r2_sft")
+        assert clone.stage("train_generator", "r2_sft").returncode == 0
         pointer = json.loads((clone.folder / "artifacts/generator/r2_sft/same_as.json").read_text())
         assert pointer["same_as"] == "artifacts/generator/r0"
-        assert (clone.folder / "artifacts/queries/r2_sft.parquet").is_file()
     finally:
         (clone.folder / "params.yaml").write_text(params)
