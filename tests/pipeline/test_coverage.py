@@ -24,6 +24,7 @@ HARMLESS = {
     "check_params": "reads parameters only",
     "prepare_models": "copies base models; the tiny ones take their vocabulary from the library and are random",
     "extract": "parses the library",
+    "informalize": "writes the library's descriptions, which every audit reads with the library",
     "split": "makes the manifest that the audit judges",
     "paraphrase": "makes what the audit judges",
     "generate": "makes what the audit judges",
@@ -101,7 +102,7 @@ def _is_data(dag: Dag, path: str) -> bool:
         return False
     makers = [name.split("@")[0] for name, stage in dag.items() if stage.feeds(path)]
     # What a covered stage has made, or is applied by one, carries no further data.
-    return not makers or any(maker in ("extract", "split", "paraphrase", "generate") for maker in makers)
+    return not makers or any(maker in ("extract", "informalize", "split", "paraphrase", "generate") for maker in makers)
 
 
 def ancestors(dag: Dag, name: str) -> set[str]:

@@ -1,6 +1,6 @@
 """Lean sources to declarations.
 
-Reads: the library in `data.library`. Writes: `artifacts/corpus/declarations.parquet` and `extraction.json` (counts,
+Reads: the library in `data.library`. Writes: `artifacts/corpus/extracted.parquet` and `extraction.json` (counts,
 and every place that could not be understood).
 """
 
@@ -33,11 +33,11 @@ def run(params: Params, arm: str, tracked: StageRun) -> None:
         "files": found.files,
         "problems": len(found.problems),
     }
-    write_table(paths.DECLARATIONS, to_frame(Declaration, found.declarations))
+    write_table(paths.EXTRACTED, to_frame(Declaration, found.declarations))
     write_json(
         paths.EXTRACTION,
         {"counts": counts, "kinds": dict(kinds), "problems": [problem._asdict() for problem in found.problems]},
     )
     tracked.metrics(counts | {f"kind.{kind}": count for kind, count in kinds.items()})
-    tracked.output(paths.DECLARATIONS)
+    tracked.output(paths.EXTRACTED)
     logger.info("%(declarations)d declarations from %(files)d files, %(problems)d problems", counts)
