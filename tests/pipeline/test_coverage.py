@@ -143,6 +143,26 @@ def test_the_harmless_import_nothing_that_fits(repository: Path, dag: Dag) -> No
         assert (repository / "src" / Path(*module.split("."))).with_suffix(".py").is_file()
 
 
+def test_every_stage_lists_the_helpers_that_it_imports(repository: Path, dag: Dag) -> None:
+    """Else a change of what is hidden, drawn or judged would leave a stage as it was."""
+    stages = {name.split("@")[0] for name in dag}
+    for name, stage in dag.items():
+        wanted = _helpers(repository / "src/lean_finder/pipeline", name.split("@")[0], stages)
+        assert wanted - stage.reads == set(), f"{name} in dvc.yaml"
+
+
+def _helpers(folder: Path, stage: str, stages: set[str]) -> set[str]:
+    """Files of the pipeline that a stage imports, through others too; stages and what says nothing of data left out."""
+    found: set[str] = set()
+    waiting = [stage]
+    while waiting:
+        modules = _imports(folder / f"{waiting.pop()}.py")
+        names = {module.rpartition(".")[2] for module in modules if module.startswith("lean_finder.pipeline.")}
+        waiting += sorted(names - found)
+        found |= names
+    return {f"src/lean_finder/pipeline/{name}.py" for name in found - stages - {"stage"}}
+
+
 def _imports(path: Path) -> set[str]:
     return {node.module or "" for node in ast.walk(ast.parse(path.read_text())) if isinstance(node, ast.ImportFrom)}
 

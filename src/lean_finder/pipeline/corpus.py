@@ -44,7 +44,7 @@ class Corpus:
         return render(self.by_name[name], self.renderer, view)
 
     def targets(self, split: str) -> list[Declaration]:
-        """The declarations of a split that queries are written for: by hand, public, current, with prose of their own."""
+        """The declarations of a split that queries are written for: by hand, public, current, with prose."""
         return [
             item
             for item in self.declarations
