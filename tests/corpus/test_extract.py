@@ -82,7 +82,7 @@ def test_a_damaged_cache_entry_is_parsed_again(library: Path, tmp_path: Path) ->
         (b"theorem a : True := trivial\n/- open", "comment is never closed"),
         (b'theorem a : True := trivial\ndef b := "open', "string is never closed"),
         (b"namespace N\ntheorem a : True := trivial\n", "namespace N is never closed"),
-        ("theorem a : é := trivial\n".encode("latin-1"), "not UTF-8"),
+        ("theorem a : True := trivial\n-- é\ntheorem b : é = é := rfl\n".encode("latin-1"), "not UTF-8"),
     ],
 )
 def test_bad_files_are_listed_and_cost_only_themselves(library: Path, content: bytes, reason: str) -> None:

@@ -226,7 +226,7 @@ def module_name(root: Path, path: Path) -> str:
 def read_facts(root: Path, path: Path, cache: Path | None = None) -> tuple[FileEntry, FileFacts]:
     """Entry and facts of one file, from the cache if it has them.
 
-    A file that cannot be read gives a problem and nothing else, and its entry has no digest.
+    A file that cannot be opened gives a problem and nothing else, and its entry has no digest.
     """
     module = module_name(root, path)
     file = path.relative_to(root).as_posix()
@@ -240,14 +240,23 @@ def read_facts(root: Path, path: Path, cache: Path | None = None) -> tuple[FileE
             known = ParseCache(place.parents[1]).load(place)
             if known is not None:
                 return entry, known
-        facts = parse_file(content.decode("utf-8"), module, file)
-    except UnicodeDecodeError as error:
-        return entry, _unread(module, file, f"not UTF-8 (byte {error.start})")
+        facts = _parse(content, module, file)
     except OSError as error:
         return entry, _unread(module, file, f"unreadable: {error.strerror}")
     if cache and place:
         ParseCache(cache).store(place, facts)
     return entry, facts
+
+
+def _parse(content: bytes, module: str, file: str) -> FileFacts:
+    """The facts of a file's bytes; those that are no UTF-8 become U+FFFD, so that the declarations around them stay."""
+    try:
+        return parse_file(content.decode("utf-8"), module, file)
+    except UnicodeDecodeError as error:
+        facts = parse_file(content.decode("utf-8", errors="replace"), module, file)
+        line = content.count(b"\n", 0, error.start) + 1
+        problem = Problem(file, line, f"not UTF-8 (byte {error.start} of the file), read with the bytes replaced")
+        return facts._replace(problems=[problem, *facts.problems])
 
 
 def _size_and_time(path: Path) -> tuple[int, int]:
