@@ -26,7 +26,8 @@ from lean_finder.corpus.resolve import Resolver
 from lean_finder.corpus.state import FileEntry, State, remove_outdated, state_folder
 from lean_finder.corpus.uses import UseIndex
 from lean_finder.errors import InputError
-from lean_finder.records import Declaration
+from lean_finder.records import Declaration, columns, from_frame
+from lean_finder.storage import read_table
 
 _LOG = logging.getLogger(__name__)
 _IGNORED = frozenset({".lake", ".git", "build", "lake-packages", "node_modules"})
@@ -86,6 +87,26 @@ def extract_library(
     problems = sorted(resolver.problems)
     _check(root, problems, len(declarations), len(files), strict)
     return Extraction(declarations, problems, len(files))
+
+
+def read_corpus(path: Path) -> Extraction:
+    """A library that was extracted or imported before.
+
+    Args:
+        path: Parquet table of `records.Declaration`.
+
+    Raises:
+        InputError: missing, damaged or empty, a column absent, or a name twice.
+    """
+    declarations = from_frame(Declaration, read_table(path, columns(Declaration)))
+    if not declarations:
+        raise InputError(path, "has no declaration", "build or import it again: lean-finder corpus")
+    seen: set[str] = set()
+    for item in declarations:
+        if item.name in seen:
+            raise InputError(path, f"{item.name} stands in it twice", "build or import it again: lean-finder corpus")
+        seen.add(item.name)
+    return Extraction(declarations, [], 1)
 
 
 def extract_table(
