@@ -1,7 +1,7 @@
 """Lean sources to declarations.
 
 Reads: the library in `data.library`, a folder of Lean files or a table that `lean-finder corpus` built or imported.
-Writes: `artifacts/corpus/extracted.parquet` and `extraction.json` (counts, and what could not be understood, with its place).
+Writes: `artifacts/corpus/extracted.parquet` and `extraction.json` (counts, and every place that was not understood).
 """
 
 from __future__ import annotations
