@@ -10,6 +10,7 @@ Every figure but the peer's is of a whole command, its start included, in wall s
   again     the same with nothing changed
   grep      the peer: one regular expression for declaration keywords at the start of a line over the same files in one
             process, which counts declarations and knows nothing else of them (a lower bound of what reading costs)
+  cpu       processor seconds of `both`, its workers included: what other work on the machine cannot stretch much
   GB        largest memory of a command, its workers included, shared pages counted once (Linux)
 The last column, growth, is full seconds a file relative to the first row: 1 is linear.
 """
@@ -19,6 +20,7 @@ from __future__ import annotations
 import argparse
 import os
 import re
+import resource
 import shutil
 import subprocess
 import sys
@@ -48,9 +50,9 @@ _KEYWORDS = re.compile(
 _PAUSE = 0.1
 
 
-def measured(arguments: Sequence[str]) -> tuple[float, float]:
-    """Wall seconds and largest memory in GB of a command."""
-    start = time.perf_counter()
+def measured(arguments: Sequence[str]) -> tuple[float, float, float]:
+    """Wall seconds, processor seconds and largest memory in GB of a command."""
+    start, before = time.perf_counter(), _spent()
     process = subprocess.Popen(arguments, stdout=subprocess.DEVNULL)
     peak = 0
     while process.poll() is None:
@@ -59,7 +61,13 @@ def measured(arguments: Sequence[str]) -> tuple[float, float]:
     seconds = time.perf_counter() - start
     if process.returncode:
         raise SystemExit(f"{' '.join(arguments[3:])}: status {process.returncode}")
-    return seconds, peak / 1e6
+    return seconds, _spent() - before, peak / 1e6
+
+
+def _spent() -> float:
+    """Processor seconds of all commands that have ended."""
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
 
 
 def memory(pid: int) -> int:
@@ -91,7 +99,7 @@ def main() -> None:
         parser.error("give PATH or set LEAN_FINDER_MATHLIB")
     source = Path(options.path)
     files = lean_files(source, [part for part in options.roots.split(",") if part])
-    heads = ("files", "decls", "both", "full", "decl/s", "changed", "again", "grep", "matches", "GB", "growth")
+    heads = ("files", "decls", "both", "cpu", "full", "decl/s", "changed", "again", "grep", "matches", "GB", "growth")
     print(" ".join(f"{head:>9}" for head in heads))
     first = 0.0
     for size in (int(part) for part in options.sizes.split(",")):
@@ -104,7 +112,7 @@ def main() -> None:
                 copy.parent.mkdir(parents=True, exist_ok=True)
                 shutil.copyfile(file, copy)
             peer, matches = grep(copies)
-            both, memory_both = measured([sys.executable, "-c", _BOTH, str(root), options.workers])
+            both, spent, memory_both = measured([sys.executable, "-c", _BOTH, str(root), options.workers])
             build = [
                 *_COMMAND,
                 "build",
@@ -116,14 +124,21 @@ def main() -> None:
                 "--workers",
                 options.workers,
             ]
-            full, memory_full = measured(build)
+            full, _, memory_full = measured(build)
             table = pq.read_table(out, columns=["name"])
             with copies[len(copies) // 2].open("a", encoding="utf-8") as stream:
                 stream.write("\ntheorem bench_added : True := trivial\n")
-            changed, _ = measured(build)
-            again, _ = measured(build)
+            changed, *_ = measured(build)
+            again, *_ = measured(build)
         first = first or full / len(chosen)
-        cells = [f"{len(chosen)}", f"{table.num_rows}", f"{both:.1f}", f"{full:.1f}", f"{table.num_rows / full:.0f}"]
+        cells = [
+            f"{len(chosen)}",
+            f"{table.num_rows}",
+            f"{both:.1f}",
+            f"{spent:.1f}",
+            f"{full:.1f}",
+            f"{table.num_rows / full:.0f}",
+        ]
         cells += [f"{changed:.1f}", f"{again:.1f}", f"{peer:.1f}", f"{matches}"]
         cells += [f"{max(memory_full, memory_both):.2f}", f"{full / len(chosen) / first:.2f}"]
         print(" ".join(f"{cell:>9}" for cell in cells), flush=True)

@@ -40,6 +40,22 @@ class CorpusParams(Section):
     strict: bool
 
 
+class InformalizeParams(Section):
+    enabled: bool
+    base_url: str
+    model: str
+    key_variable: str
+    concurrency: Positive
+    max_output_tokens: Positive
+    budget_tokens: Natural
+    budget_money: Annotated[float, Field(ge=0)]
+    prompt_price: Annotated[float, Field(ge=0)]
+    output_price: Annotated[float, Field(ge=0)]
+    max_dependencies: Natural
+    dependency_chars: Positive
+    statement_chars: Positive
+
+
 class SplitParams(Section):
     validation_share: Annotated[float, Field(gt=0, lt=0.5)]
     min_gold_share: Share
@@ -205,6 +221,7 @@ class Params(Section):
     threads: Natural
     data: DataParams
     corpus: CorpusParams
+    informalize: InformalizeParams
     split: SplitParams
     benchmarks: dict[str, BenchmarkParams]
     models: ModelParams

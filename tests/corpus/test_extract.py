@@ -9,8 +9,10 @@ from pathlib import Path
 import pytest
 
 from lean_finder.corpus import extract
-from lean_finder.corpus.extract import extract_library, lean_files
+from lean_finder.corpus.extract import extract_library, lean_files, read_corpus
 from lean_finder.errors import InputError
+from lean_finder.records import Declaration, to_frame
+from lean_finder.storage import write_table
 
 GOOD = "namespace {0}\n/-- Doc of {0}. -/\ntheorem t (n : Nat) : n = n := rfl\ninstance : Inhabited {0} := x\nend {0}\n"
 
@@ -82,7 +84,7 @@ def test_a_damaged_cache_entry_is_parsed_again(library: Path, tmp_path: Path) ->
         (b"theorem a : True := trivial\n/- open", "comment is never closed"),
         (b'theorem a : True := trivial\ndef b := "open', "string is never closed"),
         (b"namespace N\ntheorem a : True := trivial\n", "namespace N is never closed"),
-        ("theorem a : é := trivial\n".encode("latin-1"), "not UTF-8"),
+        ("theorem a : True := trivial\n-- é\ntheorem b : é = é := rfl\n".encode("latin-1"), "not UTF-8"),
     ],
 )
 def test_bad_files_are_listed_and_cost_only_themselves(library: Path, content: bytes, reason: str) -> None:
@@ -134,3 +136,15 @@ def test_a_large_generated_file_is_read_in_linear_time(tmp_path: Path) -> None:
     start = time.process_time()
     assert len(extract_library(tmp_path, workers=1).declarations) == 40_000
     assert time.process_time() - start < 30
+
+
+def test_a_table_is_a_corpus_too(library: Path, tmp_path: Path) -> None:
+    declarations = extract_library(library, workers=1).declarations
+    write_table(tmp_path / "corpus.parquet", to_frame(Declaration, declarations))
+    assert read_corpus(tmp_path / "corpus.parquet").declarations == declarations
+    write_table(tmp_path / "twice.parquet", to_frame(Declaration, [*declarations, declarations[3]]))
+    with pytest.raises(InputError, match=f"{declarations[3].name} stands in it twice"):
+        read_corpus(tmp_path / "twice.parquet")
+    write_table(tmp_path / "empty.parquet", to_frame(Declaration, []))
+    with pytest.raises(InputError, match="no declaration"):
+        read_corpus(tmp_path / "empty.parquet")

@@ -20,7 +20,7 @@ def scratch(repository: Path, tmp_path_factory: pytest.TempPathFactory) -> Clone
     """A clone whose corpus and tiny models stand."""
     made = make_clone(repository, tmp_path_factory.mktemp("scratch") / "lean-finder")
     made.run("lean-finder", "params", "compose", "scale=smoke")
-    for stage in ("extract", "split", "prepare_models"):
+    for stage in ("extract", "informalize", "split", "prepare_models"):
         assert made.stage(stage).returncode == 0
     return made
 
@@ -122,3 +122,8 @@ def test_an_unreachable_judge(refused: Callable[..., str]) -> None:
         "judge.key_variable=''",
     )
     assert "127.0.0.1:9" in line
+
+
+def test_descriptions_without_an_endpoint(refused: Callable[..., str]) -> None:
+    line = refused("informalize", "informalize.enabled=true")
+    assert line == "error: informalize.base_url: descriptions need an endpoint and a model (name them in conf/)"

@@ -24,6 +24,7 @@ HARMLESS = {
     "check_params": "reads parameters only",
     "prepare_models": "copies base models; the tiny ones take their vocabulary from the library and are random",
     "extract": "parses the library",
+    "informalize": "writes the library's descriptions, which every audit reads with the library",
     "split": "makes the manifest that the audit judges",
     "paraphrase": "makes what the audit judges",
     "generate": "makes what the audit judges",
@@ -101,7 +102,7 @@ def _is_data(dag: Dag, path: str) -> bool:
         return False
     makers = [name.split("@")[0] for name, stage in dag.items() if stage.feeds(path)]
     # What a covered stage has made, or is applied by one, carries no further data.
-    return not makers or any(maker in ("extract", "split", "paraphrase", "generate") for maker in makers)
+    return not makers or any(maker in ("extract", "informalize", "split", "paraphrase", "generate") for maker in makers)
 
 
 def ancestors(dag: Dag, name: str) -> set[str]:
@@ -140,6 +141,26 @@ def test_the_harmless_import_nothing_that_fits(repository: Path, dag: Dag) -> No
     assert not fitting & HARMLESS.keys()
     for module in FITTING:
         assert (repository / "src" / Path(*module.split("."))).with_suffix(".py").is_file()
+
+
+def test_every_stage_lists_the_helpers_that_it_imports(repository: Path, dag: Dag) -> None:
+    """Else a change of what is hidden, drawn or judged would leave a stage as it was."""
+    stages = {name.split("@")[0] for name in dag}
+    for name, stage in dag.items():
+        wanted = _helpers(repository / "src/lean_finder/pipeline", name.split("@")[0], stages)
+        assert wanted - stage.reads == set(), f"{name} in dvc.yaml"
+
+
+def _helpers(folder: Path, stage: str, stages: set[str]) -> set[str]:
+    """Files of the pipeline that a stage imports, through others too; stages and what says nothing of data left out."""
+    found: set[str] = set()
+    waiting = [stage]
+    while waiting:
+        modules = _imports(folder / f"{waiting.pop()}.py")
+        names = {module.rpartition(".")[2] for module in modules if module.startswith("lean_finder.pipeline.")}
+        waiting += sorted(names - found)
+        found |= names
+    return {f"src/lean_finder/pipeline/{name}.py" for name in found - stages - {"stage"}}
 
 
 def _imports(path: Path) -> set[str]:

@@ -9,7 +9,10 @@ from ruamel.yaml import YAML
 
 from lean_finder.errors import InputError
 from lean_finder.params import Params, load_params
+from lean_finder.pipeline.benchmarks import held_out_queries, load_benchmarks
 from lean_finder.pipeline.hidden import own_inputs, recorded_origin, set_files
+from lean_finder.records import BENCHMARK_STYLES
+from lean_finder.storage import write_json
 
 
 @pytest.fixture
@@ -43,3 +46,21 @@ def test_every_arm_sees_its_own_queries_and_round_0(params: Params) -> None:
 def test_nothing_made_yet_is_said(params: Params) -> None:
     with pytest.raises(InputError, match="no query sets"):
         own_inputs(params)
+
+
+def test_every_row_is_hidden_whichever_row_set_is_scored(params: Params) -> None:
+    names = [f"Name.n{number}" for number in range(158)]
+    entries = [{"id": f"A{place}", "full_name": name} for place, name in enumerate(names)]
+    texts = {slot: f"query {place}" for place, slot in enumerate(BENCHMARK_STYLES)}
+    texts_of_last = texts | {"q1a_lean": "", "q1b_latex": ""}
+    write_json(Path("benchmark/qr.json"), [entry | texts for entry in entries[:-1]] + [entries[-1] | texts_of_last])
+    write_json(Path("benchmark/shared.json"), {"shared_declarations": names[:135], "missing_in_4280": names[149:]})
+    changed = {
+        "data": {**params.data.model_dump(), "benchmark": "benchmark"},
+        "benchmarks": {"qr": {"file": "qr.json", "shared": "shared.json", "rows": 810}},
+    }
+    scored = Params.model_validate({**params.model_dump(), **changed})
+    assert len(load_benchmarks(scored)["qr"]) == 810
+    hidden = held_out_queries(scored)["qr"]
+    assert len(hidden) == 946
+    assert {query.gold for query in hidden} == set(names)

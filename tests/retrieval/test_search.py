@@ -29,6 +29,7 @@ DECLARATIONS = [
     Declaration("compactInst", "instance", "Lib.TopologyExtra", 3, ": CompactSpace Unit", is_instance=True),
     Declaration("Group.mul_inv", "lemma", "Lib.Algebra.Group", 5, ": a * a⁻¹ = 1", docstring="word " * 90),
     Declaration("AddGroup.add_neg", "lemma", "Lib.Algebra.Group", 5, ": a + -a = 0", origin="to_additive"),
+    Declaration("IsCompact.aux", "lemma", "Lib.Order", 2, ": IsCompact s", visibility="private"),
 ]  # fmt: skip
 
 
@@ -42,7 +43,9 @@ def lexical() -> LexicalRetriever:
 @pytest.mark.parametrize(
     ("wanted", "names"),
     [
-        (SearchFilter(), {item.name for item in DECLARATIONS}),
+        (SearchFilter(), {item.name for item in DECLARATIONS} - {"IsCompact.aux"}),
+        (SearchFilter(private=None), {item.name for item in DECLARATIONS}),
+        (SearchFilter(private=True), {"IsCompact.aux"}),
         (SearchFilter(kinds=("lemma", "instance")), {"compactInst", "Group.mul_inv", "AddGroup.add_neg"}),
         (SearchFilter(modules=("Lib.Topology",)), {"IsCompact.image", "IsCompact.old"}),
         (SearchFilter(deprecated=True), {"IsCompact.old"}),

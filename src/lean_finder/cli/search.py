@@ -46,6 +46,9 @@ def search(
     instances: Annotated[
         bool | None, typer.Option("--instances/--no-instances", help="Only, or no, type-class instances.")
     ] = None,
+    private: Annotated[
+        bool | None, typer.Option("--private/--no-private", help="Only, or no, private declarations.")
+    ] = False,
     as_json: Annotated[bool, typer.Option("--json", help="Print JSON.")] = False,
     explain: Annotated[bool, typer.Option("--explain", help="Say how each result was found.")] = False,
     artifacts: Annotated[Path, typer.Option(help="Folder with index/, retriever/ and corpus/.")] = Path("artifacts"),
@@ -71,7 +74,7 @@ def search(
     if mode != "dense":
         lexical = _lexical(artifacts, declarations, renderer, dense.index.meta.corpus)
         retriever = lexical if mode == "lexical" else HybridRetriever([dense, lexical], [1.0, weight], fusion=fusion)
-    wanted = SearchFilter(tuple(kind or ()), tuple(module or ()), deprecated, generated, instances)
+    wanted = SearchFilter(tuple(kind or ()), tuple(module or ()), deprecated, generated, instances, private)
     hits = find(retriever, declarations, query, k, wanted)
     how = {
         "query": query,

@@ -26,7 +26,8 @@ from lean_finder.corpus.resolve import Resolver
 from lean_finder.corpus.state import FileEntry, State, remove_outdated, state_folder
 from lean_finder.corpus.uses import UseIndex
 from lean_finder.errors import InputError
-from lean_finder.records import Declaration
+from lean_finder.records import Declaration, columns, from_frame
+from lean_finder.storage import read_table
 
 _LOG = logging.getLogger(__name__)
 _IGNORED = frozenset({".lake", ".git", "build", "lake-packages", "node_modules"})
@@ -86,6 +87,26 @@ def extract_library(
     problems = sorted(resolver.problems)
     _check(root, problems, len(declarations), len(files), strict)
     return Extraction(declarations, problems, len(files))
+
+
+def read_corpus(path: Path) -> Extraction:
+    """A library that was extracted or imported before.
+
+    Args:
+        path: Parquet table of `records.Declaration`.
+
+    Raises:
+        InputError: missing, damaged or empty, a column absent, or a name twice.
+    """
+    declarations = from_frame(Declaration, read_table(path, columns(Declaration)))
+    if not declarations:
+        raise InputError(path, "has no declaration", "build or import it again: lean-finder corpus")
+    seen: set[str] = set()
+    for item in declarations:
+        if item.name in seen:
+            raise InputError(path, f"{item.name} stands in it twice", "build or import it again: lean-finder corpus")
+        seen.add(item.name)
+    return Extraction(declarations, [], 1)
 
 
 def extract_table(
@@ -226,7 +247,7 @@ def module_name(root: Path, path: Path) -> str:
 def read_facts(root: Path, path: Path, cache: Path | None = None) -> tuple[FileEntry, FileFacts]:
     """Entry and facts of one file, from the cache if it has them.
 
-    A file that cannot be read gives a problem and nothing else, and its entry has no digest.
+    A file that cannot be opened gives a problem and nothing else, and its entry has no digest.
     """
     module = module_name(root, path)
     file = path.relative_to(root).as_posix()
@@ -240,14 +261,23 @@ def read_facts(root: Path, path: Path, cache: Path | None = None) -> tuple[FileE
             known = ParseCache(place.parents[1]).load(place)
             if known is not None:
                 return entry, known
-        facts = parse_file(content.decode("utf-8"), module, file)
-    except UnicodeDecodeError as error:
-        return entry, _unread(module, file, f"not UTF-8 (byte {error.start})")
+        facts = _parse(content, module, file)
     except OSError as error:
         return entry, _unread(module, file, f"unreadable: {error.strerror}")
     if cache and place:
         ParseCache(cache).store(place, facts)
     return entry, facts
+
+
+def _parse(content: bytes, module: str, file: str) -> FileFacts:
+    """The facts of a file's bytes; those that are no UTF-8 become U+FFFD, so that the declarations around them stay."""
+    try:
+        return parse_file(content.decode("utf-8"), module, file)
+    except UnicodeDecodeError as error:
+        facts = parse_file(content.decode("utf-8", errors="replace"), module, file)
+        line = content.count(b"\n", 0, error.start) + 1
+        problem = Problem(file, line, f"not UTF-8 (byte {error.start} of the file), read with the bytes replaced")
+        return facts._replace(problems=[problem, *facts.problems])
 
 
 def _size_and_time(path: Path) -> tuple[int, int]:

@@ -7,11 +7,10 @@ goes on where it was, and a changed declaration is asked again together with wha
 from __future__ import annotations
 
 import json
-import logging
 import re
 import time
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -21,8 +20,6 @@ from lean_finder.generation.dependencies import Plan, dependency_plan
 from lean_finder.judging.client import ChatClient, ChatRequest, Reply
 from lean_finder.records import Declaration, to_frame
 from lean_finder.storage import write_table
-
-logger = logging.getLogger(__name__)
 
 #: Changes with every change of the texts below; stored in every report.
 PROMPT_VERSION = "1"
@@ -158,7 +155,6 @@ def informalize(
     report.described = sum(map(bool, texts))
     report.not_asked = report.wanted - report.cached - report.answered - sum(report.failed.values())
     report.seconds = time.monotonic() - started
-    logger.info("informalize: %s", asdict(report))
     return report
 
 

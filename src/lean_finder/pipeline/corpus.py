@@ -44,7 +44,7 @@ class Corpus:
         return render(self.by_name[name], self.renderer, view)
 
     def targets(self, split: str) -> list[Declaration]:
-        """The declarations of a split that queries are written for: by hand, public, current, with a docstring."""
+        """The declarations of a split that queries are written for: by hand, public, current, with prose."""
         return [
             item
             for item in self.declarations
@@ -52,12 +52,12 @@ class Corpus:
             and item.origin == "source"
             and item.visibility != "private"
             and not item.deprecated
-            and item.docstring
+            and (item.docstring or item.informal)
         ]
 
 
 def load_corpus(renderer: str) -> Corpus:
-    """Read the corpus that `extract` and `split` wrote."""
+    """Read the corpus that `informalize` and `split` wrote."""
     declarations = from_frame(Declaration, read_table(paths.DECLARATIONS, columns(Declaration)))
     manifest = from_frame(SplitRow, read_table(paths.SPLITS, columns(SplitRow)))
     return Corpus(declarations, manifest, renderer)

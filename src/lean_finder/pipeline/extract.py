@@ -1,7 +1,7 @@
 """Lean sources to declarations.
 
-Reads: the library in `data.library`. Writes: `artifacts/corpus/declarations.parquet` and `extraction.json` (counts,
-and every place that could not be understood).
+Reads: the library in `data.library`, a folder of Lean files or a table that `lean-finder corpus` built or imported.
+Writes: `artifacts/corpus/extracted.parquet` and `extraction.json` (counts, and every place that was not understood).
 """
 
 from __future__ import annotations
@@ -10,7 +10,7 @@ import logging
 from collections import Counter
 from pathlib import Path
 
-from lean_finder.corpus.extract import extract_library
+from lean_finder.corpus.extract import Extraction, extract_library, read_corpus
 from lean_finder.params import Params
 from lean_finder.pipeline import paths
 from lean_finder.records import Declaration, to_frame
@@ -24,7 +24,7 @@ def run(params: Params, arm: str, tracked: StageRun) -> None:
     """Extract every declaration; a file that cannot be read whole stops a strict run."""
     library = Path(params.data.library)
     tracked.input(library, "library")
-    found = extract_library(library, roots=params.data.roots, workers=params.threads, strict=params.corpus.strict)
+    found = read_corpus(library) if library.is_file() else _extract(library, params)
     kinds = Counter(item.kind for item in found.declarations)
     documented = sum(bool(item.docstring) for item in found.declarations)
     counts = {
@@ -33,11 +33,15 @@ def run(params: Params, arm: str, tracked: StageRun) -> None:
         "files": found.files,
         "problems": len(found.problems),
     }
-    write_table(paths.DECLARATIONS, to_frame(Declaration, found.declarations))
+    write_table(paths.EXTRACTED, to_frame(Declaration, found.declarations))
     write_json(
         paths.EXTRACTION,
         {"counts": counts, "kinds": dict(kinds), "problems": [problem._asdict() for problem in found.problems]},
     )
     tracked.metrics(counts | {f"kind.{kind}": count for kind, count in kinds.items()})
-    tracked.output(paths.DECLARATIONS)
+    tracked.output(paths.EXTRACTED)
     logger.info("%(declarations)d declarations from %(files)d files, %(problems)d problems", counts)
+
+
+def _extract(library: Path, params: Params) -> Extraction:
+    return extract_library(library, roots=params.data.roots, workers=params.threads, strict=params.corpus.strict)

@@ -14,7 +14,7 @@ from lean_finder.audit.inputs import AuditInputs, AuditSettings, Provenance, Tra
 from lean_finder.errors import InputError
 from lean_finder.params import Params
 from lean_finder.pipeline import paths
-from lean_finder.pipeline.benchmarks import load_benchmarks
+from lean_finder.pipeline.benchmarks import held_out_queries
 from lean_finder.pipeline.corpus import Corpus, load_corpus
 from lean_finder.pipeline.provenance import recorded_model
 from lean_finder.pipeline.sets import prompt_declarations, style_queries, supervised_pairs
@@ -24,7 +24,7 @@ from lean_finder.storage import read_jsonl, read_table
 
 def audit_inputs(params: Params, sets: Sequence[TrainingSet], expected: Provenance | None = None) -> AuditInputs:
     """What an audit of `sets` reads, from this pipeline's own files."""
-    benchmark = [query for queries in load_benchmarks(params).values() for query in queries]
+    benchmark = [query for queries in held_out_queries(params).values() for query in queries]
     style = style_queries(Path(params.data.style))
     return AuditInputs(
         sets=list(sets),

@@ -15,7 +15,7 @@ from lean_finder.corpus.splits import make_manifest
 from lean_finder.errors import InputError
 from lean_finder.params import Params
 from lean_finder.pipeline import paths
-from lean_finder.pipeline.benchmarks import load_benchmarks
+from lean_finder.pipeline.benchmarks import held_out_queries
 from lean_finder.records import Declaration, SplitRow, columns, from_frame, to_frame
 from lean_finder.storage import read_table, write_table
 from lean_finder.tracking import StageRun
@@ -27,7 +27,7 @@ def run(params: Params, arm: str, tracked: StageRun) -> None:
     """Group the declarations into families and give each family a split."""
     tracked.input(paths.DECLARATIONS, "corpus")
     declarations = from_frame(Declaration, read_table(paths.DECLARATIONS, columns(Declaration)))
-    golds = {name: sorted({query.gold for query in queries}) for name, queries in load_benchmarks(params).items()}
+    golds = {name: sorted({query.gold for query in queries}) for name, queries in held_out_queries(params).items()}
     for name, wanted in golds.items():
         _check_golds(name, wanted, declarations, params.split.min_gold_share)
     families = find_families(declarations)

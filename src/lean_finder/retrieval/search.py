@@ -42,6 +42,7 @@ class SearchFilter:
         deprecated: carries a deprecation.
         generated: made by an attribute or command, not written by hand.
         instances: is a type-class instance.
+        private: only its own file can name it; left out unless asked for.
     """
 
     kinds: tuple[str, ...] = ()
@@ -49,6 +50,7 @@ class SearchFilter:
     deprecated: bool | None = None
     generated: bool | None = None
     instances: bool | None = None
+    private: bool | None = False
 
     def accepts(self, declaration: Declaration) -> bool:
         """Whether the declaration passes."""
@@ -58,6 +60,7 @@ class SearchFilter:
             and self.deprecated in (None, declaration.deprecated)
             and self.generated in (None, declaration.origin != "source")
             and self.instances in (None, declaration.is_instance)
+            and self.private in (None, declaration.visibility == "private")
         )
 
 
