@@ -16,6 +16,8 @@ JOINS = ARTIFACTS / "corpus" / "joins.parquet"
 JUDGE = ARTIFACTS / "judge" / "judge.json"
 #: Answers of a model behind an endpoint, by content: paid for once, so no DVC output and never deleted by a stage.
 JUDGE_CACHE = ARTIFACTS / "cache" / "judge.sqlite"
+#: Searches over settings; no DVC output: a study grows from day to day.
+STUDIES = ARTIFACTS / "tuning" / "studies.sqlite"
 CHECKED_PARAMS = ARTIFACTS / "params.json"
 #: All retrievers' certificates in one, with the Git commit.
 CERTIFICATE = REPORTS / "audit" / "certificate.json"
@@ -73,6 +75,11 @@ def certificate(arm: str) -> Path:
 def data_docs(arm: str) -> Path:
     """The audit of one arm as HTML pages."""
     return ARTIFACTS / "audit" / arm
+
+
+def tuning(study: str) -> Path:
+    """What a search over settings found."""
+    return ARTIFACTS / "tuning" / f"{study}.json"
 
 
 def checkpoints(what: str, arm: str) -> Path:
