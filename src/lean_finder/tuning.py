@@ -17,6 +17,7 @@ from optuna.pruners import MedianPruner
 from optuna.samplers import TPESampler
 from optuna.storages import RDBStorage
 from optuna.trial import FrozenTrial, TrialState
+from sqlalchemy.exc import SQLAlchemyError
 
 from lean_finder.errors import InputError
 
@@ -28,8 +29,6 @@ Report = Callable[[float, int], None]
 #: Settings, the trial's number, `Report` -> one value per validation item (their mean is maximised).
 Objective = Callable[[Mapping[str, Setting], int, Report], Sequence[float]]
 
-#: A trial whose process has given no sign of life for this long is given up.
-_HEARTBEAT_S, _GRACE_S = 30, 120
 _VALUES, _PRESENT, _ERROR = "values", "present", "error"
 
 
@@ -111,7 +110,6 @@ def search(study: Study, objective: Objective, worker: int = 0) -> None:
         InputError: the space is empty, or the file is not a study.
     """
     opened = _open(study, worker)
-    optuna.storages.fail_stale_trials(opened)
 
     def run(trial: optuna.Trial) -> float:
         settings = {key: _suggest(trial, key, study) for key in study.space}
@@ -163,8 +161,6 @@ def _open(study: Study, worker: int) -> optuna.Study:
         storage = RDBStorage(
             f"sqlite:///{study.file}",
             engine_kwargs={"connect_args": {"timeout": 60}},
-            heartbeat_interval=_HEARTBEAT_S,
-            grace_period=_GRACE_S,
         )
         opened = optuna.create_study(
             study_name=study.name,
@@ -174,8 +170,9 @@ def _open(study: Study, worker: int) -> optuna.Study:
             sampler=TPESampler(seed=study.seed + worker, n_startup_trials=5),
             pruner=MedianPruner(n_startup_trials=study.warm_trials),
         )
-    except (optuna.exceptions.StorageInternalError, RuntimeError) as error:
-        raise InputError(study.file, f"not a file of studies: {error}", "move it away") from error
+    except (optuna.exceptions.OptunaError, SQLAlchemyError, RuntimeError) as error:
+        what = " ".join(str(error).split())[:120]
+        raise InputError(study.file, f"not a file of studies: {what}", "move it away") from error
     opened.enqueue_trial(dict(study.present), user_attrs={_PRESENT: True}, skip_if_exists=True)
     return opened
 

@@ -13,7 +13,6 @@ import torch
 from torch.nn import functional
 from transformers import DynamicCache
 
-
 #: On a CPU, rows computed together are at least this many, and none is shorter than this share of the longest:
 #: below it, padding costs more than reading the weights once more.
 _LEAST_ROWS, _LEAST_SHARE = 4, 0.75

@@ -28,7 +28,9 @@ def prompts(params: Params, corpus: Corpus, tokenizer: Any) -> pd.DataFrame:
     """One prompt for each training target: columns declaration, style, prompt."""
     chosen = prompt_declarations(corpus, params.generator.declarations, params.seed)
     declarations = to_frame(Declaration, [corpus.by_name[name] for name in chosen])
-    return prompt_frame(declarations, style_mix(params, corpus), tokenizer, params.generator.max_prompt_tokens, params.seed)
+    return prompt_frame(
+        declarations, style_mix(params, corpus), tokenizer, params.generator.max_prompt_tokens, params.seed
+    )
 
 
 def style_mix(params: Params, corpus: Corpus) -> dict[str, float]:

@@ -31,13 +31,11 @@ def load_judge(params: Params, corpus: Corpus) -> Judge:
 def encoder_judge(corpus: Corpus, threshold: float) -> EncoderJudge:
     """The frozen base encoder with a threshold; it has never seen a training pair of ours."""
     encoder = Encoder.load(paths.BASE_RETRIEVER)
-    return EncoderJudge(
-        RenderedQueries(encoder, corpus.renderer), encoder.encode_documents, corpus.text, threshold
-    )
+    return EncoderJudge(RenderedQueries(encoder, corpus.renderer), encoder.encode_documents, corpus.text, threshold)
 
 
 class RenderedQueries:
-    """Queries -> vectors (n, dim), brought to the renderer's written form first; a class, because judges are pickled."""
+    """Queries -> vectors (n, dim), rendered first; a class, because judges are pickled."""
 
     def __init__(self, encoder: Encoder, renderer: str) -> None:
         self._encoder = encoder

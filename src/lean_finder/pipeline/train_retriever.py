@@ -79,7 +79,9 @@ def training_settings(params: Params, validate_every: int = 0) -> TrainingSettin
     lora, matryoshka = values.pop("lora"), values.pop("matryoshka")
     if lora is not None:
         lora = LoraSettings(rank=lora["rank"], alpha=lora["alpha"], targets=tuple(lora["targets"]))
-    return TrainingSettings(seed=params.seed, lora=lora, matryoshka=tuple(matryoshka), validate_every=validate_every, **values)
+    return TrainingSettings(
+        seed=params.seed, lora=lora, matryoshka=tuple(matryoshka), validate_every=validate_every, **values
+    )
 
 
 def require_passed(arm: str) -> None:
