@@ -4,6 +4,7 @@ PYTHON ?= python3.11
 BIN := .venv/bin
 SCALE ?= cpu
 ARMS ?= rounds
+SUBJECT ?= retriever
 export PATH := $(CURDIR)/$(BIN):$(PATH)
 export DVC_NO_ANALYTICS := 1
 export MLFLOW_DISABLE_TELEMETRY := true
@@ -34,7 +35,14 @@ ablations: setup ## run the arms of the paper's Tables 7 and 9 as well
 	$(BIN)/dvc pull --quiet data.dvc
 	$(BIN)/dvc exp run -S arms=ablations
 
+<<<<<<< HEAD
 test: setup ## run the tests, the whole DAG at scale smoke among them
+=======
+tune: setup ## search for better retriever settings on validation: make tune SUBJECT=generator
+	$(BIN)/lean-finder tune $(SUBJECT)
+
+test: setup ## run the tests
+>>>>>>> wt-c
 	$(BIN)/python -m pytest -n 2 --dist loadgroup
 
 test-slow: setup ## what takes longer: a real model server under faults
@@ -70,4 +78,4 @@ lock: setup ## resolve requirements.lock again
 clean: ## remove every product of the pipeline (the data and the environment stay)
 	rm -rf artifacts reports/report.html reports/audit/docs mlflow.db mlruns .dvc/cache/runs
 
-.PHONY: help setup repro params ablations test test-slow lint format check-lock report ui bench lock clean
+.PHONY: help setup repro params ablations tune test test-slow lint format check-lock report ui bench lock clean

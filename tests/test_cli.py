@@ -10,7 +10,7 @@ import sys
 
 import pytest
 
-COMMANDS = ("audit", "corpus", "params", "queries", "readme", "report", "search")
+COMMANDS = ("audit", "corpus", "params", "queries", "readme", "report", "search", "tune")
 
 
 def _run(*words: str) -> subprocess.CompletedProcess[str]:

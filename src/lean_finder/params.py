@@ -213,6 +213,28 @@ class EvaluationParams(Section):
     allow_uncertified: bool
 
 
+class RangeParams(Section):
+    key: str
+    low: float
+    high: float
+    log: bool
+
+
+class ChoiceParams(Section):
+    key: str
+    choices: Annotated[list[bool | int | float | str], Field(min_length=2)]
+
+
+class TuningParams(Section):
+    trials: Positive
+    workers: Positive
+    arm: str
+    documents: Natural
+    declarations: Positive
+    retriever: list[RangeParams | ChoiceParams]
+    generator: list[RangeParams | ChoiceParams]
+
+
 class Params(Section):
     """All of `params.yaml`."""
 
@@ -232,6 +254,7 @@ class Params(Section):
     judge: JudgeParams
     audit: AuditParams
     evaluation: EvaluationParams
+    tuning: TuningParams
     arms: dict[str, ArmParams]
     retrievers: list[str]
     final: str
@@ -244,8 +267,9 @@ class Params(Section):
         for name, arm in self.arms.items():
             if arm.prev not in known or arm.prev == name:
                 raise ValueError(f"arms.{name}.prev: {arm.prev!r} is not another of {known}")
-        if self.final not in known:
-            raise ValueError(f"final: {self.final!r} is not one of {known}")
+        for key, value in (("final", self.final), ("tuning.arm", self.tuning.arm)):
+            if value not in known:
+                raise ValueError(f"{key}: {value!r} is not one of {known}")
         return self
 
 

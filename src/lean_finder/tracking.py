@@ -96,6 +96,18 @@ def stage_run(name: str, arm: str, scale: str, params: Mapping[str, Any]) -> Ite
         yield StageRun(run.info.run_id)
 
 
+@contextmanager
+def nested_run(parent: str, name: str, tags: Mapping[str, str], params: Mapping[str, Any]) -> Iterator[StageRun]:
+    """A run below the run `parent`, which may belong to another process: a trial of a search.
+
+    Marked FAILED if the body raises.
+    """
+    _connect()
+    with mlflow.start_run(run_name=name, nested=True, parent_run_id=parent, tags=dict(tags)) as run:
+        mlflow.log_params({key: str(value)[:_MAX_PARAM] for key, value in flatten(params).items()})
+        yield StageRun(run.info.run_id)
+
+
 def latest_runs() -> dict[str, Run]:
     """The newest finished run of each stage of this checkout, by run name ("train_retriever@r1")."""
     _connect()

@@ -60,6 +60,30 @@ def test_values_and_gradients_equal_the_plain_pass(tiny_base: Path, temperature:
     assert max(float(gradient.abs().max()) for gradient in shared_gradients.values()) > 0.1
 
 
+def test_rows_that_need_no_gradient_keep_their_values_and_leave_the_others_alone(tiny_base: Path) -> None:
+    generator = add_adapter(load_generator(tiny_base, tiny_base), LoraSettings(rank=4), seed=1)
+    rng = torch.Generator().manual_seed(5)
+    lengths = [1, 9, 2, 8, 3, 7, 12, 1, 11, 2, 3, 1]  # more than one group of like length
+    completions = [torch.randint(10, 200, (length,), generator=rng).tolist() for length in lengths]
+    prompts = [generator.tokenizer(text)["input_ids"] for text in ("The product of two functions", "f + g")] * 6
+    inputs = (*left_pad(prompts, 0), *right_pad(completions, 0))
+    mask = inputs[3]
+    wanted = torch.tensor([True, False, False] * 4)
+
+    def run(needed: torch.Tensor | None) -> tuple[torch.Tensor, torch.Tensor, list[torch.Tensor]]:
+        generator.model.zero_grad()
+        values, entropies = completion_log_probabilities(generator.model, *inputs, wanted=needed)
+        (values * mask)[wanted].sum().backward()
+        named = generator.model.named_parameters()
+        return values.detach() * mask, entropies * mask, [p.grad.clone() for _, p in named if p.grad is not None]
+
+    every, some = run(None), run(wanted)
+    assert torch.allclose(every[0], some[0], atol=1e-4) and torch.allclose(every[1], some[1], atol=1e-4)
+    assert len(every[2]) == len(some[2]) > 10
+    assert all(torch.allclose(one, other, atol=1e-4) for one, other in zip(every[2], some[2], strict=True))
+    assert max(float(one.abs().max()) for one in some[2]) > 0.01
+
+
 def test_single_token_completions(tiny_base: Path) -> None:
     generator = load_generator(tiny_base, tiny_base)
     prompt_ids, prompt_mask, ids, mask = batch(generator)

@@ -17,6 +17,7 @@ _COMMANDS = {
     "readme": ("Write the generated sections of README.md anew.", False),
     "report": ("Print the results table of the last run.", False),
     "search": ("Search declarations by meaning.", True),
+    "tune": ("Search for better settings, on validation only.", True),
 }
 
 

@@ -144,6 +144,7 @@ class FadingSftTrainer(GRPOTrainer):
         self._styles = styles
         self._settings = settings
         self._first_step = first_step
+        self._wanted: torch.Tensor | None = None  # rows of the batch at hand that need a gradient
 
     @property
     def step_now(self) -> int:
@@ -200,18 +201,25 @@ class FadingSftTrainer(GRPOTrainer):
             attention_mask[:, -logits_to_keep:],
             self.temperature,
             self._settings.prompt_gradients,
+            self._wanted,
         )
         return log_probabilities, entropies if compute_entropy else None, None
 
     def _compute_loss(self, model: Any, inputs: Any) -> torch.Tensor:
+        step, settings = self.step_now, self._settings
+        weight = sft_weight(step, settings.steps, settings.sft_start, settings.sft_end, settings.sft_schedule)
+        pulled = inputs["advantages"] != 0
+        # Where a group's rewards are all equal and no KL term is added, nothing pulls: half of its work is saved.
+        # (A loss without any gradient is no loss to torch, so something is kept if there is no supervised term either.)
+        self._wanted = pulled if self.beta == 0.0 and (weight or bool(pulled.any())) else None
         loss: torch.Tensor = super()._compute_loss(model, inputs)
-        step, wanted = self.step_now, self._settings
-        weight = sft_weight(step, wanted.steps, wanted.sft_start, wanted.sft_end, wanted.sft_schedule)
+        self._wanted = None
         self._metrics["train"]["sft_weight"].append(weight)
         if weight == 0:
             return loss
-        micro_batch = step * wanted.gradient_accumulation + self._step % wanted.gradient_accumulation
-        supervised = language_model_loss(model, self._styles.batch(micro_batch, loss.device), wanted.prompt_gradients)
+        micro_batch = step * settings.gradient_accumulation + self._step % settings.gradient_accumulation
+        styles = self._styles.batch(micro_batch, loss.device)
+        supervised = language_model_loss(model, styles, settings.prompt_gradients)
         self._metrics["train"]["sft_loss"].append(supervised.item())
         return loss + weight * supervised / self.current_gradient_accumulation_steps
 

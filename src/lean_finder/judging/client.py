@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, NamedTuple, TypeVar
 
 import openai
 from tqdm import tqdm
@@ -124,6 +124,17 @@ class ClientSummary:
         )
 
 
+class _Tokens(NamedTuple):
+    """Prompt and output tokens of an attempt, or of all so far."""
+
+    prompt: int
+    output: int
+
+    @property
+    def total(self) -> int:
+        return self.prompt + self.output
+
+
 class _UnusableError(Exception):
     """An attempt without a usable answer; `final` = trying again cannot help."""
 
@@ -186,7 +197,8 @@ class ChatClient:
     def spent(self) -> tuple[int, int]:
         """Prompt and output tokens that this cache has cost so far, over all processes."""
         with self._open() as store:
-            return _spent(store)
+            spent = _spent(store)
+            return spent.prompt, spent.output
 
     async def _ask_all(
         self,
@@ -231,14 +243,14 @@ class ChatClient:
         wait_s = self.settings.first_wait_s
         trouble = _UnusableError("unreachable", "")
         for attempt in range(self.settings.max_attempts):
-            reserved = len(request.system + request.user) // 2 + self.settings.max_output_tokens
-            if not self._affordable(store, reserved):
+            worst = _Tokens(len(request.system + request.user) // 2, self.settings.max_output_tokens)
+            if not self._affordable(store, worst):
                 return "budget", ""
-            self._in_flight_tokens += reserved
+            self._in_flight_tokens += worst.total
             self.summary.attempts += 1
             self.summary.retries += attempt > 0
             try:
-                text = await self._attempt(client, request, store)
+                text = await self._attempt(client, request, store, worst)
                 parse(text)
             except (_UnusableError, ValueError) as error:
                 trouble = error if isinstance(error, _UnusableError) else _UnusableError("invalid", str(error))
@@ -253,7 +265,7 @@ class ChatClient:
                 _write(store, digest, "", text)
                 return "", text
             finally:
-                self._in_flight_tokens -= reserved
+                self._in_flight_tokens -= worst.total
         if trouble.failure == "unreachable" and not self._reached:
             raise InputError(
                 self.settings.base_url, f"cannot be reached: {trouble}", "start the server or correct the URL"
@@ -262,8 +274,10 @@ class ChatClient:
             _write(store, digest, trouble.failure, "")
         return trouble.failure, ""
 
-    async def _attempt(self, client: openai.AsyncOpenAI, request: ChatRequest, store: sqlite3.Connection) -> str:
-        """One attempt: the answer's text, or `_UnusableError`."""
+    async def _attempt(
+        self, client: openai.AsyncOpenAI, request: ChatRequest, store: sqlite3.Connection, worst: _Tokens
+    ) -> str:
+        """One attempt: the answer's text, or `_UnusableError`. What does not say its cost is charged at its worst."""
         options: dict[str, Any] = {}
         if self.settings.structured:
             schema = {"name": request.schema_name, "schema": request.schema, "strict": True}
@@ -286,21 +300,20 @@ class ChatClient:
             self._reached = True
             raise self._status(error) from error
         except (openai.APITimeoutError, TimeoutError) as error:
+            self._charge(store, worst)  # the server may have written all the while
             raise _UnusableError("unreachable", f"no whole answer in {self.settings.timeout_s:g} s") from error
         except openai.APIConnectionError as error:
             raise _UnusableError("unreachable", str(error.__cause__ or error)) from error
         except (openai.APIError, ValueError) as error:  # a body that is not the API's
             raise _UnusableError("invalid", str(error)) from error
         self._reached = True
-        return self._text(answer, store)
+        return self._text(answer, store, worst)
 
-    def _text(self, answer: Any, store: sqlite3.Connection) -> str:
+    def _text(self, answer: Any, store: sqlite3.Connection, worst: _Tokens) -> str:
         """The text of an answer that has one."""
         usage = getattr(answer, "usage", None)
-        spent = (getattr(usage, "prompt_tokens", 0) or 0, getattr(usage, "completion_tokens", 0) or 0)
-        self.summary.prompt_tokens += spent[0]
-        self.summary.output_tokens += spent[1]
-        _pay(store, *spent)
+        said = _Tokens(getattr(usage, "prompt_tokens", 0) or 0, getattr(usage, "completion_tokens", 0) or 0)
+        self._charge(store, said if said.total else worst)
         choices = getattr(answer, "choices", None)
         if not choices or getattr(choices[0], "message", None) is None:
             raise _UnusableError("invalid", "an answer without a message")
@@ -325,14 +338,20 @@ class ChatClient:
             return _UnusableError("unreachable", f"status {status}: {detail}", wait_s=wait_s)
         return _UnusableError("rejected", f"status {status}: {detail}", final=True)
 
-    def _affordable(self, store: sqlite3.Connection, reserved: int) -> bool:
+    def _charge(self, store: sqlite3.Connection, tokens: _Tokens) -> None:
+        self.summary.prompt_tokens += tokens.prompt
+        self.summary.output_tokens += tokens.output
+        _pay(store, tokens)
+
+    def _affordable(self, store: sqlite3.Connection, worst: _Tokens) -> bool:
         """The budget covers what is spent, what is in flight, and this attempt at its worst."""
         wanted = self.settings
-        prompt, output = _spent(store)
-        pending = self._in_flight_tokens + reserved
-        tokens_left = not wanted.budget_tokens or prompt + output + pending <= wanted.budget_tokens
+        if not wanted.budget_tokens and not wanted.budget_money:
+            return True
+        spent, pending = _spent(store), self._in_flight_tokens + worst.total
+        tokens_left = not wanted.budget_tokens or spent.total + pending <= wanted.budget_tokens
         dearest = max(wanted.prompt_price, wanted.output_price)
-        money = (prompt * wanted.prompt_price + output * wanted.output_price + pending * dearest) / 1e6
+        money = (spent.prompt * wanted.prompt_price + spent.output * wanted.output_price + pending * dearest) / 1e6
         return tokens_left and (not wanted.budget_money or money <= wanted.budget_money)
 
     def _key(self) -> str:
@@ -359,6 +378,7 @@ class ChatClient:
             with closing(sqlite3.connect(self._cache, isolation_level=None, timeout=60)) as store:
                 store.execute("CREATE TABLE IF NOT EXISTS answers (digest TEXT PRIMARY KEY, failure TEXT, text TEXT)")
                 store.execute("CREATE TABLE IF NOT EXISTS payments (prompt_tokens INTEGER, output_tokens INTEGER)")
+                store.execute("INSERT INTO payments SELECT 0, 0 WHERE NOT EXISTS (SELECT 1 FROM payments)")
                 yield store
         except sqlite3.DatabaseError as error:
             raise InputError(self._cache, f"not a cache of answers: {error}", "move it away") from error
@@ -373,12 +393,14 @@ def _write(store: sqlite3.Connection, digest: str, failure: str, text: str) -> N
     store.execute("INSERT OR REPLACE INTO answers VALUES (?, ?, ?)", (digest, failure, text))
 
 
-def _pay(store: sqlite3.Connection, prompt_tokens: int, output_tokens: int) -> None:
-    store.execute("INSERT INTO payments VALUES (?, ?)", (prompt_tokens, output_tokens))
+def _pay(store: sqlite3.Connection, tokens: _Tokens) -> None:
+    """Add to the one row of totals: what has been spent is then read in constant time."""
+    store.execute(
+        "UPDATE payments SET prompt_tokens = prompt_tokens + ?, output_tokens = output_tokens + ?"
+        " WHERE rowid = (SELECT MIN(rowid) FROM payments)",
+        (tokens.prompt, tokens.output),
+    )
 
 
-def _spent(store: sqlite3.Connection) -> tuple[int, int]:
-    row = store.execute(
-        "SELECT COALESCE(SUM(prompt_tokens), 0), COALESCE(SUM(output_tokens), 0) FROM payments"
-    ).fetchone()
-    return int(row[0]), int(row[1])
+def _spent(store: sqlite3.Connection) -> _Tokens:
+    return _Tokens(*store.execute("SELECT SUM(prompt_tokens), SUM(output_tokens) FROM payments").fetchone())

@@ -2,11 +2,7 @@
 
 Reads: labelled pairs, the frozen base encoder, declarations, the audit of round 0. Writes: `artifacts/judge/judge.json`
 with the error rates of the encoder judge (always: its threshold is cross-validated by declaration) and of the judge
-<<<<<<< HEAD
 in use.
-=======
-that is in use.
->>>>>>> audit-certificate
 """
 
 from __future__ import annotations

@@ -38,7 +38,7 @@ def run(params: Params, arm: str, tracked: StageRun) -> None:
     kept, counts, dropped = generate_queries(
         generator,
         prompts(params, corpus, generator.tokenizer),
-        _settings(params, arm),
+        sampling_settings(params, arm),
         arm=arm,
         model=model_name(arm),
         seed=params.seed,
@@ -63,7 +63,8 @@ def run(params: Params, arm: str, tracked: StageRun) -> None:
     logger.info("%s", told)
 
 
-def _settings(params: Params, arm: str) -> SamplingSettings:
+def sampling_settings(params: Params, arm: str) -> SamplingSettings:
+    """How the queries of an arm are drawn and which are kept."""
     sampling = params.generator.sampling
     return SamplingSettings(
         decoding=DecodingSettings(

@@ -28,8 +28,14 @@ def prompts(params: Params, corpus: Corpus, tokenizer: Any) -> pd.DataFrame:
     """One prompt for each training target: columns declaration, style, prompt."""
     chosen = prompt_declarations(corpus, params.generator.declarations, params.seed)
     declarations = to_frame(Declaration, [corpus.by_name[name] for name in chosen])
-    styles = style_weights(_supervised(params, corpus))
-    return prompt_frame(declarations, styles, tokenizer, params.generator.max_prompt_tokens, params.seed)
+    return prompt_frame(
+        declarations, style_mix(params, corpus), tokenizer, params.generator.max_prompt_tokens, params.seed
+    )
+
+
+def style_mix(params: Params, corpus: Corpus) -> dict[str, float]:
+    """How often each style occurs among the real queries that a generator learns from."""
+    return style_weights(_supervised(params, corpus))
 
 
 def supervised(params: Params, corpus: Corpus, tokenizer: Any) -> pd.DataFrame:

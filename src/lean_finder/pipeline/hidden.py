@@ -17,7 +17,13 @@ from lean_finder.pipeline import paths
 from lean_finder.pipeline.benchmarks import held_out_queries
 from lean_finder.pipeline.corpus import Corpus, load_corpus
 from lean_finder.pipeline.provenance import recorded_model
-from lean_finder.pipeline.sets import prompt_declarations, style_queries, supervised_pairs
+from lean_finder.pipeline.sets import (
+    prompt_declarations,
+    style_queries,
+    supervised_pairs,
+    validation_names,
+    validation_pairs,
+)
 from lean_finder.records import BenchmarkQuery, Declaration, JudgedPair, Pair, SplitRow, columns, to_frame
 from lean_finder.storage import read_jsonl, read_table
 
@@ -70,6 +76,8 @@ def set_files(params: Params, arms: Sequence[str]) -> dict[str, tuple[str, str]]
         "style": ("generator_sft", params.data.style),
         "judge": ("judge_pairs", params.data.judge),
         "prompts": ("generator_prompts", str(paths.SPLITS)),
+        "validation": ("search_set", params.data.style),
+        "validation_prompts": ("search_set", str(paths.SPLITS)),
     }
 
 
@@ -96,6 +104,10 @@ def _frame(params: Params, name: str, corpus: Corpus) -> pd.DataFrame:
         return supervised_pairs(style_queries(Path(params.data.style)), corpus)
     if name == "judge":
         return pd.DataFrame(read_jsonl(Path(params.data.judge), columns(JudgedPair)))
+    if name == "validation":
+        return validation_pairs(style_queries(Path(params.data.style)), corpus)
+    if name == "validation_prompts":
+        return pd.DataFrame({"declaration": validation_names(corpus, params.tuning.declarations, params.seed)})
     if name == "prompts":
         return pd.DataFrame({"declaration": prompt_declarations(corpus, params.generator.declarations, params.seed)})
     return read_table(paths.queries(name), columns(Pair))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 from lean_finder.corpus.render import render_query
 from lean_finder.errors import InputError
 from lean_finder.judging.client import ChatClient, ClientSettings
@@ -29,12 +31,18 @@ def load_judge(params: Params, corpus: Corpus) -> Judge:
 def encoder_judge(corpus: Corpus, threshold: float) -> EncoderJudge:
     """The frozen base encoder with a threshold; it has never seen a training pair of ours."""
     encoder = Encoder.load(paths.BASE_RETRIEVER)
-    return EncoderJudge(
-        lambda queries: encoder.encode_queries([render_query(text, corpus.renderer) for text in queries]),
-        encoder.encode_documents,
-        corpus.text,
-        threshold,
-    )
+    return EncoderJudge(RenderedQueries(encoder, corpus.renderer), encoder.encode_documents, corpus.text, threshold)
+
+
+class RenderedQueries:
+    """Queries -> vectors (n, dim), rendered first; a class, because judges are pickled."""
+
+    def __init__(self, encoder: Encoder, renderer: str) -> None:
+        self._encoder = encoder
+        self._renderer = renderer
+
+    def __call__(self, queries: list[str]) -> np.ndarray:
+        return self._encoder.encode_queries([render_query(text, self._renderer) for text in queries])
 
 
 def llm_judge(params: Params, corpus: Corpus) -> LlmJudge:

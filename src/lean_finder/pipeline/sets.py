@@ -43,7 +43,15 @@ def prompt_declarations(corpus: Corpus, at_most: int, seed: int) -> list[str]:
         at_most: size of the sample; 0 = all.
         seed: of the draw.
     """
-    names = [item.name for item in corpus.targets("train")]
+    return _drawn([item.name for item in corpus.targets("train")], at_most, seed)
+
+
+def validation_names(corpus: Corpus, at_most: int, seed: int) -> list[str]:
+    """Validation declarations that a search lets a generator write for; drawn like `prompt_declarations`."""
+    return _drawn([item.name for item in corpus.targets("validation")], at_most, seed)
+
+
+def _drawn(names: list[str], at_most: int, seed: int) -> list[str]:
     if not at_most or at_most >= len(names):
         return names
     drawn = sorted(names, key=lambda name: hashlib.sha256(f"{seed}\0{name}".encode()).digest())[:at_most]

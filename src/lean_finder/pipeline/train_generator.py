@@ -60,7 +60,7 @@ def run(params: Params, arm: str, tracked: StageRun) -> None:
         prompts(params, corpus, generator.tokenizer),
         supervised(params, corpus, generator.tokenizer),
         reward,
-        _settings(params),
+        grpo_settings(params),
         paths.generator(arm),
         log,
         checkpoints=paths.checkpoints("generator", arm),
@@ -70,7 +70,8 @@ def run(params: Params, arm: str, tracked: StageRun) -> None:
     tracked.output(paths.generator(arm))
 
 
-def _settings(params: Params) -> GrpoSettings:
+def grpo_settings(params: Params) -> GrpoSettings:
+    """How the generators are trained."""
     values = params.generator.grpo.model_dump()
     decoding = DecodingSettings(
         temperature=values.pop("temperature"),

@@ -8,6 +8,7 @@ earlier rounds' short queries are left out: `docs/method.md` says why.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from pathlib import Path
 
 import pandas as pd
 
@@ -15,7 +16,7 @@ from lean_finder.corpus.render import render_query
 from lean_finder.errors import InputError
 from lean_finder.params import Params
 from lean_finder.pipeline import paths
-from lean_finder.pipeline.corpus import load_corpus
+from lean_finder.pipeline.corpus import Corpus, load_corpus
 from lean_finder.records import Pair, columns
 from lean_finder.retrieval.settings import LoraSettings, TrainingSettings
 from lean_finder.retrieval.training import train_retriever
@@ -27,11 +28,9 @@ def run(params: Params, arm: str, tracked: StageRun) -> None:
     """Train on the audited pairs."""
     require_passed(arm)
     corpus = load_corpus(params.corpus.renderer)
-    files = dict.fromkeys([paths.queries("r0"), paths.queries(arm)])
-    for file in files:
+    for file in query_files(arm):
         tracked.input(file, "training")
-    pairs = pd.concat([read_table(file, columns(Pair)) for file in files], ignore_index=True)
-    rendered = pairs.assign(query=[render_query(text, corpus.renderer) for text in pairs["query"]])
+    pairs = training_pairs(arm, corpus)
     curve: list[dict[str, float]] = []
 
     def log(figures: Mapping[str, float], step: int) -> None:
@@ -42,10 +41,10 @@ def run(params: Params, arm: str, tracked: StageRun) -> None:
     with atomic_path(paths.retriever(arm)) as out:
         summary = train_retriever(
             paths.BASE_RETRIEVER,
-            rendered,
+            pairs,
             corpus.text,
             corpus.family_of,
-            _settings(params),
+            training_settings(params),
             out,
             log,
             checkpoints=paths.checkpoints("retriever", arm),
@@ -63,12 +62,26 @@ def run(params: Params, arm: str, tracked: StageRun) -> None:
     tracked.output(paths.retriever(arm))
 
 
-def _settings(params: Params) -> TrainingSettings:
+def query_files(arm: str) -> list[Path]:
+    """The files whose pairs an arm's retriever learns from."""
+    return list(dict.fromkeys([paths.queries("r0"), paths.queries(arm)]))
+
+
+def training_pairs(arm: str, corpus: Corpus) -> pd.DataFrame:
+    """The rows of `query_files`, queries brought to the renderer's written form: columns of `records.Pair`."""
+    pairs = pd.concat([read_table(file, columns(Pair)) for file in query_files(arm)], ignore_index=True)
+    return pairs.assign(query=[render_query(text, corpus.renderer) for text in pairs["query"]])
+
+
+def training_settings(params: Params, validate_every: int = 0) -> TrainingSettings:
+    """How the retrievers are trained; a search also validates on the way."""
     values = params.retriever.model_dump()
     lora, matryoshka = values.pop("lora"), values.pop("matryoshka")
     if lora is not None:
         lora = LoraSettings(rank=lora["rank"], alpha=lora["alpha"], targets=tuple(lora["targets"]))
-    return TrainingSettings(seed=params.seed, lora=lora, matryoshka=tuple(matryoshka), **values)
+    return TrainingSettings(
+        seed=params.seed, lora=lora, matryoshka=tuple(matryoshka), validate_every=validate_every, **values
+    )
 
 
 def require_passed(arm: str) -> None:

@@ -1,0 +1,210 @@
+"""A search over settings: one Optuna study in an SQLite file, which any number of processes may work on at once.
+
+A killed search goes on where it stood. The present settings are always the first trial, so that the winner is
+compared with them on the very same queries.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import optuna
+from optuna.pruners import MedianPruner
+from optuna.samplers import TPESampler
+from optuna.storages import RDBStorage
+from optuna.trial import FrozenTrial, TrialState
+from sqlalchemy.exc import SQLAlchemyError
+
+from lean_finder.errors import InputError
+
+logger = logging.getLogger(__name__)
+
+Setting = bool | int | float | str
+#: Reports a preliminary value at a step; does not return if the trial is not worth going on.
+Report = Callable[[float, int], None]
+#: Settings, the trial's number, `Report` -> one value per validation item (their mean is maximised).
+Objective = Callable[[Mapping[str, Setting], int, Report], Sequence[float]]
+
+_VALUES, _PRESENT, _ERROR = "values", "present", "error"
+
+
+@dataclass(frozen=True)
+class Dimension:
+    """What one setting may be: a range (`low` to `high`, ends included), or one of `choices`.
+
+    Attributes:
+        low: least value.
+        high: greatest value.
+        log: draw the logarithm evenly.
+        choices: the values to choose from; () = a range.
+    """
+
+    low: float = 0.0
+    high: float = 0.0
+    log: bool = False
+    choices: tuple[Setting, ...] = ()
+
+    def holds(self, value: Setting) -> bool:
+        """The value is one of those."""
+        if self.choices:
+            return value in self.choices
+        return not isinstance(value, bool | str) and self.low <= value <= self.high
+
+
+@dataclass(frozen=True)
+class Study:
+    """A search.
+
+    Attributes:
+        name: within the file; a search on other data or another space needs another name.
+        file: the SQLite file; made if absent.
+        space: dotted parameter -> what it may be.
+        present: the settings that stand now, one for each parameter of `space`; whole numbers stay whole numbers.
+        trials: finished trials at which the search ends, pruned and failed ones included.
+        seed: of the sampler; worker n uses seed + n.
+        warm_trials: trials before the first is pruned.
+    """
+
+    name: str
+    file: Path
+    space: Mapping[str, Dimension]
+    present: Mapping[str, Setting]
+    trials: int
+    seed: int
+    warm_trials: int = 3
+
+
+@dataclass(frozen=True)
+class Trial:
+    """A trial that has ended.
+
+    Attributes:
+        number: in order of their start.
+        state: complete, pruned or failed.
+        value: mean of `values`; of a pruned trial the last preliminary value, None if there was none.
+        values: one per validation item; () unless complete.
+        settings: parameter -> value.
+        present: these are the settings that stood when the search began.
+        error: why it failed.
+    """
+
+    number: int
+    state: str
+    value: float | None
+    values: tuple[float, ...]
+    settings: Mapping[str, Setting]
+    present: bool
+    error: str
+
+
+def search(study: Study, objective: Objective, worker: int = 0) -> None:
+    """Work on a study until it has its trials; several processes may do so at the same time (each may then add one).
+
+    Settings that the objective refuses with InputError are a failed trial, not the end.
+
+    Raises:
+        InputError: the space is empty, or the file is not a study.
+    """
+    opened = _open(study, worker)
+
+    def run(trial: optuna.Trial) -> float:
+        settings = {key: _suggest(trial, key, study) for key in study.space}
+
+        def report(value: float, step: int) -> None:
+            trial.report(value, step)
+            if trial.should_prune():
+                raise optuna.TrialPruned(f"{value:.4f} at step {step} is below the median")
+
+        try:
+            values = [float(value) for value in objective(settings, trial.number, report)]
+        except InputError as error:
+            trial.set_user_attr(_ERROR, str(error))
+            raise
+        trial.set_user_attr(_VALUES, values)
+        return sum(values) / len(values)
+
+    while len(_ended(opened)) < study.trials:
+        opened.optimize(run, n_trials=1, catch=(InputError,))
+
+
+def trials_of(study: Study) -> list[Trial]:
+    """Every trial that has ended, in order."""
+    return [_trial(item) for item in _ended(_open(study, 0))]
+
+
+def best_trial(trials: Sequence[Trial]) -> Trial:
+    """The complete trial of the greatest value, of equals the earliest.
+
+    Raises:
+        InputError: none is complete.
+    """
+    complete = [trial for trial in trials if trial.state == "complete"]
+    if not complete:
+        reasons = "; ".join(sorted({trial.error for trial in trials if trial.error})) or "all were pruned"
+        raise InputError("the search", f"no trial was completed: {reasons}", "look at the space in conf/config.yaml")
+    return max(complete, key=lambda trial: (trial.value or 0.0, -trial.number))
+
+
+def _open(study: Study, worker: int) -> optuna.Study:
+    if not study.space:
+        raise InputError("tuning", "the space is empty", "name at least one parameter with what it may be")
+    for key, wanted in study.space.items():
+        if not wanted.holds(study.present[key]):
+            raise InputError(f"tuning: {key}", f"its space lacks the present value {study.present[key]!r}", "widen it")
+    optuna.logging.set_verbosity(optuna.logging.WARNING)
+    study.file.parent.mkdir(parents=True, exist_ok=True)
+    try:
+        storage = RDBStorage(
+            f"sqlite:///{study.file}",
+            engine_kwargs={"connect_args": {"timeout": 60}},
+        )
+        opened = optuna.create_study(
+            study_name=study.name,
+            storage=storage,
+            direction="maximize",
+            load_if_exists=True,
+            sampler=TPESampler(seed=study.seed + worker, n_startup_trials=5),
+            pruner=MedianPruner(n_startup_trials=study.warm_trials),
+        )
+    except (optuna.exceptions.OptunaError, SQLAlchemyError, RuntimeError) as error:
+        what = " ".join(str(error).split())[:120]
+        raise InputError(study.file, f"not a file of studies: {what}", "move it away") from error
+    opened.enqueue_trial(dict(study.present), user_attrs={_PRESENT: True}, skip_if_exists=True)
+    return opened
+
+
+def _suggest(trial: optuna.Trial, key: str, study: Study) -> Setting:
+    wanted, present = study.space[key], study.present[key]
+    if wanted.choices:
+        return trial.suggest_categorical(key, list(wanted.choices))  # type: ignore[return-value]
+    if isinstance(present, int):
+        return trial.suggest_int(key, int(wanted.low), int(wanted.high), log=wanted.log)
+    return trial.suggest_float(key, wanted.low, wanted.high, log=wanted.log)
+
+
+def _ended(opened: optuna.Study) -> list[FrozenTrial]:
+    """Complete, pruned and refused trials; one that died with its process is none of these and is made up for."""
+    return [
+        trial
+        for trial in opened.get_trials(deepcopy=False)
+        if trial.state in (TrialState.COMPLETE, TrialState.PRUNED)
+        or (trial.state == TrialState.FAIL and _ERROR in trial.user_attrs)
+    ]
+
+
+def _trial(item: FrozenTrial) -> Trial:
+    names = {TrialState.COMPLETE: "complete", TrialState.PRUNED: "pruned", TrialState.FAIL: "failed"}
+    preliminary: Any = list(item.intermediate_values.values())
+    return Trial(
+        number=item.number,
+        state=names[item.state],
+        value=item.value if item.state == TrialState.COMPLETE else (preliminary or [None])[-1],
+        values=tuple(item.user_attrs.get(_VALUES, ())),
+        settings=dict(item.params),
+        present=bool(item.user_attrs.get(_PRESENT)),
+        error=str(item.user_attrs.get(_ERROR, "")),
+    )
