@@ -6,10 +6,12 @@ Reads: base retriever, declarations, benchmarks. Writes: `artifacts/rankings/{ba
 
 from __future__ import annotations
 
+from functools import partial
+
+from lean_finder.corpus.render import render_query
 from lean_finder.params import Params
 from lean_finder.pipeline import paths
 from lean_finder.pipeline.corpus import Corpus, load_corpus
-from lean_finder.pipeline.generators import QueryRendering
 from lean_finder.pipeline.index import build_index
 from lean_finder.pipeline.scoring import evaluate_retriever
 from lean_finder.retrieval.encoder import Encoder
@@ -22,7 +24,7 @@ def run(params: Params, arm: str, tracked: StageRun) -> None:
     """Evaluate both without training anything."""
     tracked.input(paths.BASE_RETRIEVER, "retriever")
     corpus = load_corpus(params.corpus.renderer)
-    render = QueryRendering(params.corpus.renderer)
+    render = partial(render_query, renderer=params.corpus.renderer)
     lexical = LexicalRetriever.build(corpus.names, _texts(corpus), corpus="", render_query=render)
     evaluate_retriever("bm25", lexical, corpus, params, tracked)
     encoder = Encoder.load(paths.BASE_RETRIEVER)
