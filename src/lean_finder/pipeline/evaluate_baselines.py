@@ -17,6 +17,7 @@ from lean_finder.pipeline.scoring import evaluate_retriever
 from lean_finder.retrieval.encoder import Encoder
 from lean_finder.retrieval.lexical import LexicalRetriever
 from lean_finder.retrieval.retriever import DenseRetriever
+from lean_finder.retrieval.shards import forget_shards
 from lean_finder.tracking import StageRun
 
 
@@ -28,7 +29,10 @@ def run(params: Params, arm: str, tracked: StageRun) -> None:
     lexical = LexicalRetriever.build(corpus.names, _texts(corpus), corpus="", render_query=render)
     evaluate_retriever("bm25", lexical, corpus, params, tracked)
     encoder = Encoder.load(paths.BASE_RETRIEVER)
-    evaluate_retriever("base", DenseRetriever(encoder, build_index(encoder, corpus), render), corpus, params, tracked)
+    shards = paths.checkpoints("index", "base")
+    dense = DenseRetriever(encoder, build_index(encoder, corpus, shards), render)
+    evaluate_retriever("base", dense, corpus, params, tracked)
+    forget_shards(shards)
 
 
 def _texts(corpus: Corpus) -> list[str]:
