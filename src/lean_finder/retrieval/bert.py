@@ -7,7 +7,6 @@ attention as one product, and no mask where nothing is padded. Every other archi
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -141,10 +140,10 @@ class BertTokenizer:
             raise InputError(folder, f"end token {end_token!r} is not in the vocabulary", "mend the contract")
         return cls(tokenizer, tokenizer.token_to_id("[PAD]") or 0)
 
-    def __call__(self, texts: Sequence[str], *, max_length: int, **_: Any) -> dict[str, list[list[int]]]:
-        """Token ids of each text, special tokens included, cut at `max_length`."""
-        self._tokenizer.enable_truncation(max_length)
-        return {"input_ids": [item.ids for item in self._tokenizer.encode_batch_fast(list(texts))]}
+    def __call__(self, texts: list[str], **options: Any) -> dict[str, list[list[int]]]:
+        """Token ids of each text, special tokens included, cut at `options["max_length"]`."""
+        self._tokenizer.enable_truncation(options["max_length"])
+        return {"input_ids": [item.ids for item in self._tokenizer.encode_batch_fast(texts)]}
 
     def convert_tokens_to_ids(self, token: str) -> int | None:
         """Id of a token; None if it is unknown."""
