@@ -139,6 +139,8 @@ def test_failures_of_either_are_left_out_of_both() -> None:
 def test_a_family_of_comparisons_is_corrected() -> None:
     sets = {"a": _rankings([2] * 40, 1), "b": _rankings([1] * 40, 1), "c": _rankings([2, 1] * 20, 1)}
     rows = compare_all(sets, [("a", "b"), ("a", "c"), ("a", "a")])
+    assert [(row["a"], row["b"]) for row in rows] == [("a", "b"), ("a", "c"), ("a", "a")]
+    assert all(row["mean_b"] - row["mean_a"] == pytest.approx(row["effect"]["value"]) for row in rows)
     assert [row["p_holm"] for row in rows] == pytest.approx(
         [min(1.0, 3 * rows[0]["p"]), max(3 * rows[0]["p"], 2 * rows[1]["p"]), 1.0]
     )

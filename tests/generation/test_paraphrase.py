@@ -5,8 +5,10 @@ from __future__ import annotations
 import pandas as pd
 import pytest
 
+from lean_finder.corpus.symbols import written_form
 from lean_finder.errors import InputError
 from lean_finder.generation.paraphrase import first_sentence, paraphrases, verbalise
+from lean_finder.generation.rewording import claim_in_latex, rename_variables
 from lean_finder.records import Declaration, Pair, columns, to_frame
 
 VIEWS = ["docstring", "first_sentence", "informal", "name", "verbal"]
@@ -43,6 +45,21 @@ def test_a_view_that_repeats_or_says_nothing_gives_no_row() -> None:
     assert frame["style"].tolist() == ["docstring"]
     bare = rows(Declaration("fooBar", "def", "M", 1, ": ℕ"))
     assert bare["style"].tolist() == ["name", "verbal"]
+
+
+def test_statements_in_other_words() -> None:
+    item = Declaration(
+        "foo", "theorem", "M", 1, "{x₁ y : ℕ} (hs : x₁ ∈ s) : ∑ i ∈ s, f i = x₁⁻¹ * y ^ 2 ∧ Finset.card s ≤ 3"
+    )
+    frame = paraphrases(to_frame(Declaration, [item]), ["renamed", "latex"]).set_index("style")
+    renamed = "{y₁ z : ℕ} (hs : y₁ ∈ t) : ∑ j ∈ t, g j = y₁⁻¹ * z ^ 2 ∧ Finset.card t ≤ 3"
+    assert frame.loc["renamed", "query"] == renamed
+    assert frame.loc["latex", "query"] == (r"$\sum i \in s, f i = x_1^{-1} * y ^ 2 \land \mathrm{Finset.card} s \le 3$")
+    assert frame["document_view"].to_dict() == {"renamed": "formal", "latex": "full"}
+    # In the written form of documents and queries the LaTeX query is the claim itself.
+    assert written_form(r"$\sum i \in s, x^{-1} \land s \le 3$") == written_form("∑ i ∈ s, x⁻¹ ∧ s ≤ 3")
+    assert rename_variables(": True") == claim_in_latex("(h : 1 ≤ 2) : True") == ""
+    assert rename_variables("(f : Nat.succ n → ofNat) : f.comp g'") == "(g : Nat.succ i → ofNat) : g.comp h'"
 
 
 @pytest.mark.parametrize(

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import shutil
+import subprocess
+import sys
 from dataclasses import replace
 from pathlib import Path
 
@@ -15,9 +17,9 @@ from transformers import Qwen3Config, Qwen3Model
 
 from lean_finder.errors import InputError
 from lean_finder.retrieval.contract import TokenizationContract
-from lean_finder.retrieval.embedding import pool
+from lean_finder.retrieval.embedding import embed, pool, tokenize
 from lean_finder.retrieval.encoder import Encoder
-from lean_finder.retrieval.model_folder import load_tokenizer, save_model_folder
+from lean_finder.retrieval.model_folder import load_backbone, load_tokenizer, save_model_folder
 from lean_finder.retrieval.tiny_encoder import make_tiny_encoder
 from lean_finder.storage import file_digest
 from tests.retrieval.conftest import ToyWorld
@@ -28,6 +30,34 @@ def test_vectors_equal_sentence_transformers(toy: ToyWorld) -> None:
     encoder = Encoder.load(toy.encoder)
     peer = SentenceTransformer(str(toy.encoder), device="cpu")
     assert np.abs(encoder.encode_documents(texts) - peer.encode(texts)).max() < 1e-5
+
+
+def test_own_forward_pass_equals_transformers(toy: ToyWorld, tmp_path: Path) -> None:
+    """Tokens and vectors, with and without padding, empty and overlong texts included."""
+    texts = [*list(toy.documents.values())[:9], "", "[CLS] sum [MASK]", "x" * 10_000, "sum " * 500]
+    ours = Encoder.load(toy.encoder)
+    contract = ours.contract
+    tokenizer = load_tokenizer(toy.encoder, contract)
+    rows, others = (tokenize(item, texts, contract, "document") for item in (ours.tokenizer, tokenizer))
+    assert [row.tolist() for row in rows] == [row.tolist() for row in others]
+    peer = load_backbone(toy.encoder, torch.float32)
+    place = torch.device("cpu")
+    with torch.inference_mode():
+        for batch in (rows, rows[:1]):
+            expected = embed(peer, batch, contract, 0, place)
+            assert (embed(ours.model, batch, contract, 0, place) - expected).abs().max() < 1e-5
+    shutil.copytree(toy.encoder, tmp_path / "model")
+    config = tmp_path / "model" / "config.json"
+    config.write_text(json.dumps(json.loads(config.read_text()) | {"num_hidden_layers": 3}))
+    with pytest.raises(InputError, match="do not fit the config"):
+        Encoder.load(tmp_path / "model")
+
+
+def test_encoding_needs_no_transformers(toy: ToyWorld) -> None:
+    """Ten seconds of a core at every start of a stage and of `lean-finder search`."""
+    code = "import sys; from pathlib import Path; from lean_finder.retrieval.encoder import Encoder; "
+    code += "Encoder.load(Path(sys.argv[1])).encode_queries(['sum']); sys.exit('transformers' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code, str(toy.encoder)], check=False).returncode == 0
 
 
 def test_order_and_batching_do_not_change_vectors(toy: ToyWorld) -> None:

@@ -223,6 +223,8 @@ def compare_all(
 ) -> list[dict[str, Any]]:
     """A family of comparisons (a, b) on one metric, Holm-corrected over the family.
 
+    Each row has the names `a` and `b`, their means `mean_a` and `mean_b`, and effect, p and p_holm as in `compare`.
+
     Raises:
         InputError: as `compare`, or a comparison of a retriever that has no rankings.
     """
@@ -232,7 +234,9 @@ def compare_all(
             if name not in rankings:
                 raise InputError(name, "no rankings", f"there are {', '.join(sorted(rankings))}")
         result = compare(rankings[a], rankings[b], metrics=(metric,), strict=strict, seed=seed)
-        rows.append({"a": a, "b": b, "metric": metric, "queries": result["queries"], **result["metrics"][metric]})
+        figures = dict(result["metrics"][metric])
+        means = {"mean_a": figures.pop("a"), "mean_b": figures.pop("b")}
+        rows.append({"a": a, "b": b, "metric": metric, "queries": result["queries"], **means, **figures})
     for row, adjusted in zip(rows, holm([row["p"] for row in rows]), strict=True):
         row["p_holm"] = adjusted
     return rows

@@ -7,6 +7,8 @@
 | informal       | the informal description, if there is one     | formal            |
 | name           | the name's words                              | formal            |
 | verbal         | the signature read aloud                      | full              |
+| renamed        | the signature with its variables renamed      | formal            |
+| latex          | what the signature claims, in LaTeX           | full              |
 
 A query that stands word for word in its document teaches nothing, so docstrings meet the document without docstring.
 """
@@ -20,6 +22,7 @@ import pandas as pd
 
 from lean_finder.errors import InputError
 from lean_finder.generation.prompts import name_words
+from lean_finder.generation.rewording import claim_in_latex, rename_variables
 from lean_finder.records import Declaration, Pair, from_frame, to_frame
 
 _SPOKEN = {
@@ -108,4 +111,6 @@ _VIEWS: dict[str, tuple[Callable[[Declaration], str], str]] = {
     "informal": (lambda item: item.informal, "formal"),
     "name": (lambda item: name_words(item.name), "formal"),
     "verbal": (lambda item: verbalise(item.signature), "full"),
+    "renamed": (lambda item: rename_variables(item.signature), "formal"),
+    "latex": (lambda item: claim_in_latex(item.signature), "full"),
 }

@@ -6,12 +6,14 @@ Reads: `artifacts/retriever/<arm>`, declarations. Writes: `artifacts/index/<arm>
 from __future__ import annotations
 
 import time
+from pathlib import Path
 
 from lean_finder.params import Params
 from lean_finder.pipeline import paths
 from lean_finder.pipeline.corpus import Corpus, load_corpus
 from lean_finder.retrieval.encoder import Encoder
 from lean_finder.retrieval.index import DenseIndex, IndexMeta
+from lean_finder.retrieval.shards import encode_in_shards, forget_shards
 from lean_finder.storage import file_digest
 from lean_finder.tracking import StageRun
 
@@ -21,15 +23,17 @@ def run(params: Params, arm: str, tracked: StageRun) -> None:
     tracked.input(paths.retriever(arm), "retriever")
     corpus = load_corpus(params.corpus.renderer)
     started = time.perf_counter()
-    index = build_index(Encoder.load(paths.retriever(arm)), corpus)
+    shards = paths.checkpoints("index", arm)
+    index = build_index(Encoder.load(paths.retriever(arm)), corpus, shards)
     seconds = time.perf_counter() - started
     index.save(paths.index(arm))
+    forget_shards(shards)
     tracked.metrics({"documents": len(index.names), "documents_per_second": len(index.names) / seconds})
     tracked.output(paths.index(arm))
 
 
-def build_index(encoder: Encoder, corpus: Corpus) -> DenseIndex:
-    """Every declaration of the corpus under one encoder, row i being declaration i."""
-    vectors = encoder.encode_documents([corpus.text(name) for name in corpus.names], progress=True)
+def build_index(encoder: Encoder, corpus: Corpus, shards: Path) -> DenseIndex:
+    """Every declaration of the corpus under one encoder, row i being declaration i; pieces of it wait in `shards`."""
+    vectors = encode_in_shards(encoder, [corpus.text(name) for name in corpus.names], shards)
     meta = IndexMeta(model=encoder.digest, corpus=file_digest(paths.DECLARATIONS), contract=encoder.contract)
     return DenseIndex.build(corpus.names, vectors, meta=meta)

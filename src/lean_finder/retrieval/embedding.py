@@ -6,25 +6,53 @@ The forward pass here is the only one in the package, so what was trained is wha
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Literal
+from typing import Any, Literal, Protocol
 
 import numpy as np
 import numpy.typing as npt
 import torch
 from torch import Tensor, nn
-from transformers import PreTrainedTokenizerBase
 
 from lean_finder.retrieval.contract import Pooling, TokenizationContract
 
 Tokens = npt.NDArray[np.int32]
 Side = Literal["query", "document"]
 
+
+class Backbone(Protocol):
+    """A transformer without head: one of transformers' models, or `bert.BertBackbone`."""
+
+    config: Any
+
+    def to(self, device: torch.device) -> Any:
+        """The model on that device."""
+        ...
+
+    def __call__(self, *, input_ids: Tensor, attention_mask: Tensor) -> Any:
+        """An object whose `last_hidden_state` is (n, width, dim)."""
+        ...
+
+
+class TokenizerLike(Protocol):
+    """What is used of a tokenizer of transformers; `bert.BertTokenizer` offers it too."""
+
+    pad_token_id: Any
+
+    def __call__(self, texts: list[str], **options: Any) -> Any:
+        """A mapping whose "input_ids" are the ids of each text."""
+        ...
+
+    def convert_tokens_to_ids(self, token: str) -> Any:
+        """Id of one token."""
+        ...
+
+
 #: Texts handed to the tokenizer at once: enough for its threads, little enough to keep memory flat.
 _TOKENIZER_CHUNK = 4096
 
 
 def tokenize(
-    tokenizer: PreTrainedTokenizerBase, texts: Sequence[str], contract: TokenizationContract, side: Side
+    tokenizer: TokenizerLike, texts: Sequence[str], contract: TokenizationContract, side: Side
 ) -> list[Tokens]:
     """Token ids of each text, prefix, special tokens and end token included, cut at the contract's length."""
     prefix, longest = (
@@ -59,7 +87,7 @@ def token_batches(lengths: npt.NDArray[np.int64], max_tokens: int) -> Iterator[n
 
 
 def embed(
-    model: nn.Module,
+    model: Backbone,
     rows: Sequence[Tokens],
     contract: TokenizationContract,
     pad_id: int,

@@ -10,11 +10,11 @@ import numpy as np
 import numpy.typing as npt
 import torch
 from tqdm import tqdm
-from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
 from lean_finder.errors import InputError
+from lean_finder.retrieval.bert import BertBackbone, BertTokenizer, is_plain_bert
 from lean_finder.retrieval.contract import TokenizationContract
-from lean_finder.retrieval.embedding import Side, embed, token_batches, tokenize
+from lean_finder.retrieval.embedding import Backbone, Side, TokenizerLike, embed, token_batches, tokenize
 from lean_finder.retrieval.model_folder import (
     DTYPES,
     contract_of_folder,
@@ -53,8 +53,8 @@ class Encoder:
 
     def __init__(
         self,
-        model: PreTrainedModel,
-        tokenizer: PreTrainedTokenizerBase,
+        model: Backbone,
+        tokenizer: TokenizerLike,
         contract: TokenizationContract,
         *,
         device: torch.device,
@@ -96,8 +96,12 @@ class Encoder:
             contract = own
         elif (folder / "contract.json").is_file():
             contract.require_equal(own, folder)
-        tokenizer = load_tokenizer(folder, contract)
-        model = load_backbone(folder, DTYPES[dtype])
+        model: Backbone
+        tokenizer: TokenizerLike
+        if dtype == "float32" and is_plain_bert(folder):
+            model, tokenizer = BertBackbone.load(folder), BertTokenizer.load(folder, contract.end_token)
+        else:
+            model, tokenizer = load_backbone(folder, DTYPES[dtype]), load_tokenizer(folder, contract)
         longest = max(contract.max_query_tokens, contract.max_document_tokens)
         limit = getattr(model.config, "max_position_embeddings", longest)
         if longest > limit:

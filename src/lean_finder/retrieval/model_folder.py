@@ -4,21 +4,23 @@ A folder is a sentence-transformers folder (`modules.json`) or a plain Hugging F
 are read. What we write is a sentence-transformers folder plus our `contract.json`.
 """
 
+# ruff: noqa: PLC0415 - transformers takes ten seconds of a core to import, and encoding with a BERT does without
 from __future__ import annotations
 
 import json
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import torch
 from safetensors import SafetensorError, safe_open
-from transformers import AutoModel, AutoTokenizer, PreTrainedModel, PreTrainedTokenizerBase
-from transformers.utils import logging as transformers_logging
 
 from lean_finder.errors import InputError
 from lean_finder.retrieval.contract import CONTRACT_FILE, Pooling, TokenizationContract
 from lean_finder.storage import atomic_path, file_digest, read_json, write_json
+
+if TYPE_CHECKING:
+    from transformers import PreTrainedModel, PreTrainedTokenizerBase
 
 _FIX = "make the folder again: dvc repro prepare_models, or name a complete model folder"
 
@@ -113,6 +115,8 @@ def load_tokenizer(folder: Path, contract: TokenizationContract) -> PreTrainedTo
     Raises:
         InputError: the tokenizer is damaged, or the contract's end token is not in its vocabulary.
     """
+    from transformers import AutoTokenizer
+
     try:
         tokenizer = AutoTokenizer.from_pretrained(folder, local_files_only=True, trust_remote_code=False)
     except (OSError, ValueError, KeyError, json.JSONDecodeError) as error:
@@ -133,6 +137,9 @@ def load_backbone(folder: Path, dtype: torch.dtype, **config: Any) -> PreTrained
     Raises:
         InputError: the folder is incomplete or not a transformer.
     """
+    from transformers import AutoModel
+    from transformers.utils import logging as transformers_logging
+
     check_model_folder(folder)
     # One bar per load would drown the stage's own progress.
     transformers_logging.disable_progress_bar()
@@ -153,6 +160,8 @@ def save_model_folder(
 
     Plain `SentenceTransformer(folder)` gives the same vectors when it is told to cut at the contract's lengths.
     """
+    from transformers.utils import logging as transformers_logging
+
     transformers_logging.disable_progress_bar()
     with atomic_path(folder) as scratch:
         scratch.mkdir(parents=True)
