@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
+from lean_finder.audit.run import DOCS_ENTRIES
 from lean_finder.cli.audit import app
 from lean_finder.errors import InputError
 from tests.audit.world import LIBRARY, OTHER, QUERIES, THIRD, WIDTH
@@ -60,6 +61,20 @@ def test_leak_exits_1_and_is_explained(files: Path) -> None:
     assert "nothing is held against it" in _run(files, "--explain", "1")[1]
 
 
+def test_a_report_replaces_an_earlier_one_and_says_what_it_did_not_read(files: Path) -> None:
+    (files / "other").mkdir()
+    rows = [{"question": "growing regions", "name": WIDTH.split("."), "source_book": "x"}]
+    (files / "other" / "pairs.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    both = ["--pairs", f"{files}/other/pairs.jsonl", "--html", f"{files}/docs"]
+    for _ in range(2):
+        code, output = _run(files, *both, corpus=False)
+        assert code == 1
+        # A name written as the list of its components is one name.
+        assert f"{files}/other/pairs.jsonl row 1: declaration {WIDTH}" in output
+        assert f"not checked: {files}/other/pairs.jsonl: columns source_book (--map names them)" in output
+    assert sorted(item.name for item in (files / "docs").iterdir()) == sorted(DOCS_ENTRIES)
+
+
 def test_without_a_library_names_and_queries_are_still_checked(files: Path) -> None:
     _pairs(files, [(QUERIES["T1"][0].upper(), "Some.other"), ("growing regions", WIDTH)])
     code, output = _run(files, corpus=False)
@@ -76,13 +91,18 @@ def test_without_a_library_names_and_queries_are_still_checked(files: Path) -> N
         (["--corpus", "nowhere.parquet"], "nowhere.parquet"),
         (["--benchmark", "nowhere.json"], "nowhere.json: no such file"),
         (["--map", "query=nothing"], "no column 'nothing'"),
+        (["--json", "{folder}/library"], "library is a folder"),
+        (["--html", "{folder}/pairs.jsonl"], "pairs.jsonl is a file"),
+        (["--html", "{folder}/library"], "holds 'Plane.lean', no earlier report"),
     ],
 )
 def test_bad_input_leaves_no_report(files: Path, more: list[str], message: str) -> None:
     with pytest.raises(InputError, match=message):
-        _run(files, "--json", f"{files}/a.json", "--html", f"{files}/docs", *more)
+        places = [word.format(folder=files) for word in more]
+        _run(files, "--json", f"{files}/a.json", "--html", f"{files}/docs", *places)
     assert not (files / "a.json").exists()
     assert not (files / "docs").exists()
+    assert (files / "library" / "Plane.lean").is_file()
 
 
 def test_wrong_type_found_late_leaves_no_report(files: Path) -> None:

@@ -8,7 +8,14 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from lean_finder.audit.reading import derive_manifest, parse_mapping, read_benchmark, read_rows, read_training_set
+from lean_finder.audit.reading import (
+    PAIR_COLUMNS,
+    derive_manifest,
+    parse_mapping,
+    read_benchmark,
+    read_rows,
+    read_training_set,
+)
 from lean_finder.errors import InputError
 from tests.audit.world import WIDTH, benchmark, library
 
@@ -89,10 +96,36 @@ def test_corrupt_files(tmp_path: Path, name: str, content: str | bytes, message:
     assert len(str(caught.value)) < 400
 
 
-@pytest.mark.parametrize(("text", "message"), [("query", "not OURS=THEIRS"), ("colour=x", "unknown column 'colour'")])
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("query", "not OURS=THEIRS"),
+        ("colour=x", "unknown column 'colour'"),
+        ("query=text,declaration=text", "maps a column a second time"),
+        ("query=a,query=b", "maps a column a second time"),
+    ],
+)
 def test_bad_mappings(text: str, message: str) -> None:
     with pytest.raises(InputError, match=message):
         parse_mapping(text, ("query", "declaration"))
+
+
+def test_a_key_that_nothing_is_held_against_may_be_absent(tmp_path: Path) -> None:
+    path = _write(tmp_path, "pairs.jsonl", _lines([ROWS[0], {**ROWS[1], "negatives": ["A.d"], "note": 1}]))
+    assert read_training_set(path).frame["negatives"].notna().tolist() == [False, True]
+
+
+def test_nested_keys_and_conversations(tmp_path: Path) -> None:
+    messages = [{"role": "user", "content": "where is it"}, {"role": "assistant", "content": "A.b"}]
+    path = _write(
+        tmp_path, "pairs.jsonl", _lines([{"views": {"nl": "q", "lean": ": p"}, "id": "A.b", "chat": messages}])
+    )
+    mapping = parse_mapping("query=views.nl,statement=views.lean,declaration=id,prompt=chat", PAIR_COLUMNS)
+    row = read_training_set(path, mapping).frame.iloc[0]
+    assert (row["query"], row["statement"], row["declaration"]) == ("q", ": p", "A.b")
+    assert row["prompt"] == ["where is it", "A.b"]
+    with pytest.raises(InputError, match=r"no key 'views\.french'"):
+        read_training_set(path, {"query": "views.french"})
 
 
 def test_mapped_column_that_is_not_there(tmp_path: Path) -> None:

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from pathlib import Path
 
 import pytest
@@ -51,6 +52,8 @@ def test_every_file_is_read(mathlib: Extraction) -> None:
     assert mathlib.files == 7521
     assert len(mathlib.declarations) > 260_000
     assert len(mathlib.problems) < 60
+    unquoted = (re.sub("«.*?»", "", item.name) for item in mathlib.declarations)
+    assert [name for name in unquoted if re.search(r"[\s()\[\]{}:=,@\"]", name)] == []
 
 
 def test_the_hand_checked_sample(by_name: dict[str, Declaration]) -> None:

@@ -61,6 +61,12 @@ def test_parts_of_an_attribute() -> None:
         "to_additive (attr := simp, norm_cast) (reorder := 1 2) existing foo /-- Doc. -/", split_commas
     )
     assert found == Translation("to_additive", "foo", "existing", "Doc.", ("simp", "norm_cast"))
+    dated = parse_translation(
+        'to_additive (attr := deprecated A.b (since := "2026-01-15"), simps (config := (rhs := (no)))) "Doc (of it)."',
+        split_commas,
+    )
+    passed = ('deprecated A.b (since := "2026-01-15")', "simps (config := (rhs := (no)))")
+    assert dated == Translation("to_additive", "", "", "Doc (of it).", passed)
     assert parse_translation("to_additive_ignore_args 1", split_commas) is None
     assert parse_translation("simp", split_commas) is None
 

@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
 from lean_finder.audit.inputs import NAME_COLUMNS, STATEMENT_COLUMN, TEXT_COLUMNS, TrainingSet
@@ -32,6 +33,10 @@ LONGEST = 1 << 20
 
 #: Columns of a training file that an audit understands.
 PAIR_COLUMNS = (*TEXT_COLUMNS, *NAME_COLUMNS, STATEMENT_COLUMN, "query_id", "style", "source", "arm", "model")
+#: Columns of which a JSON-lines file may leave out the key: a row without negatives is a row.
+_OPTIONAL = frozenset({"negatives", "describes", "query_id", "style", "source", "arm", "model"})
+#: Where conversations keep a message's text.
+_CONTENT = "content"
 _SUFFIXES = ".jsonl, .json, .parquet, .csv or .tsv"
 
 
@@ -39,7 +44,7 @@ def parse_mapping(text: str, known: Sequence[str]) -> dict[str, str]:
     """`query=question,declaration=pos` as {ours: theirs}.
 
     Raises:
-        InputError: not of that form, or a name on the left that is not one of `known`.
+        InputError: not of that form, a name on the left that is not one of `known`, or a column mapped twice.
     """
     mapping: dict[str, str] = {}
     for item in filter(None, (piece.strip() for piece in text.split(","))):
@@ -48,6 +53,8 @@ def parse_mapping(text: str, known: Sequence[str]) -> dict[str, str]:
             raise InputError("--map", f"{item!r} is not OURS=THEIRS", "for example query=question,declaration=positive")
         if ours not in known:
             raise InputError("--map", f"unknown column {ours!r}", f"one of {', '.join(known)}")
+        if ours in mapping or theirs in mapping.values():
+            raise InputError("--map", f"{item!r} maps a column a second time", "one of ours to one of theirs")
         mapping[ours] = theirs
     return mapping
 
@@ -59,7 +66,7 @@ def read_rows(path: Path, mapping: Mapping[str, str] | None = None) -> pd.DataFr
 
     Args:
         path: .jsonl, .json (a list of objects), .parquet, .csv or .tsv.
-        mapping: our column -> the file's column.
+        mapping: our column -> the file's column; `a.b` is key `b` of the objects in column `a`.
 
     Raises:
         InputError: missing, damaged, not UTF-8, not of the form, a mapped column absent, ids that repeat.
@@ -70,7 +77,7 @@ def read_rows(path: Path, mapping: Mapping[str, str] | None = None) -> pd.DataFr
         frame = read_table(path)
         _refuse_long_cells(path, frame)
     elif suffix in (".jsonl", ".ndjson"):
-        frame = _read_json_lines(path)
+        frame = _read_json_lines(path, mapping or {})
     elif suffix == ".json":
         frame = _read_json_list(path)
     elif suffix in (".csv", ".tsv"):
@@ -78,6 +85,8 @@ def read_rows(path: Path, mapping: Mapping[str, str] | None = None) -> pd.DataFr
     else:
         raise InputError(path, f"unknown format {suffix or '(no suffix)'!r}", f"expected {_SUFFIXES}")
     for ours, theirs in (mapping or {}).items():
+        if theirs not in frame.columns and theirs.partition(".")[0] in frame.columns:
+            frame[theirs] = _inside(frame, theirs, path)
         if theirs not in frame.columns:
             raise InputError(path, f"no column {theirs!r} for {ours!r}", f"it has: {_names(frame)}")
     frame = frame.rename(columns={theirs: ours for ours, theirs in (mapping or {}).items()})
@@ -88,9 +97,17 @@ def read_rows(path: Path, mapping: Mapping[str, str] | None = None) -> pd.DataFr
 
 
 def read_training_set(
-    path: Path, mapping: Mapping[str, str] | None = None, role: str = "retriever_pairs"
+    path: Path, mapping: Mapping[str, str] | None = None, role: str = "retriever_pairs", name: str = ""
 ) -> TrainingSet:
     """A training file as a set to audit; without a mapping its columns must have our names.
+
+    A text column may hold a conversation, a list of messages with `content`; all of them are read.
+
+    Args:
+        path: see `read_rows`.
+        mapping: our column -> the file's column.
+        role: what the set is for.
+        name: of the set; "" takes the file's, without its suffix.
 
     Raises:
         InputError: see `read_rows`; no column to audit; an id that stands twice.
@@ -104,7 +121,9 @@ def read_training_set(
             raise InputError(
                 f"{path} row {second}", f"id {value!r} already stands in row {first}", "ids must be unique"
             )
-    return TrainingSet(Path(path).stem, role, frame, str(path))
+    for column in [column for column in TEXT_COLUMNS if column in frame]:
+        frame[column] = [_said(cell) for cell in frame[column].tolist()]
+    return TrainingSet(name or Path(path).stem, role, frame, str(path))
 
 
 def read_benchmark(path: Path, mapping: Mapping[str, str] | None = None) -> pd.DataFrame:
@@ -193,7 +212,28 @@ def _text(path: Path) -> str:
         raise InputError(path, f"not UTF-8 (byte {error.start})", "convert the whole file to UTF-8") from error
 
 
-def _read_json_lines(path: Path) -> pd.DataFrame:
+def _inside(frame: pd.DataFrame, place: str, path: Path) -> list[Any]:
+    """The values of a nested key; None where an object does not have it."""
+    head, *keys = place.split(".")
+    cells = frame[head].tolist()
+    for key in keys:
+        if not any(isinstance(cell, dict) and key in cell for cell in cells):
+            raise InputError(path, f"no key {place!r}", f"it has: {_names(frame)}")
+        cells = [cell.get(key) if isinstance(cell, dict) else None for cell in cells]
+    return cells
+
+
+def _said(cell: Any) -> Any:
+    """The texts of a conversation; any other cell as it is."""
+    messages = list(cell) if isinstance(cell, list | tuple | np.ndarray) else []
+    if messages and all(isinstance(item, dict) and isinstance(item.get(_CONTENT), str) for item in messages):
+        return [item[_CONTENT] for item in messages]
+    return cell
+
+
+def _read_json_lines(path: Path, mapping: Mapping[str, str]) -> pd.DataFrame:
+    ours = {theirs.partition(".")[0]: column for column, theirs in mapping.items()}
+    needed = (set(PAIR_COLUMNS) | {"gold", "full_name"}) - _OPTIONAL
     rows: list[dict[str, Any]] = []
     places: list[int] = []
     for number, line in enumerate(_text(path).split("\n"), start=1):
@@ -207,9 +247,9 @@ def _read_json_lines(path: Path) -> pd.DataFrame:
             raise InputError(f"{path}:{number}", f"not JSON: {error}", "repair or remove the line") from error
         if not isinstance(row, dict):
             raise InputError(f"{path}:{number}", "expected a JSON object", "one object a line")
-        if rows and row.keys() != rows[0].keys():
-            odd = sorted(row.keys() ^ rows[0].keys())[0]
-            raise InputError(f"{path}:{number}", f"key {odd!r} is not in every row", "every row needs the same keys")
+        odd = [key for key in row.keys() ^ (rows or [row])[0].keys() if ours.get(key, key) in needed]
+        if odd:
+            raise InputError(f"{path}:{number}", f"key {min(odd)!r} is not in every row", "every row needs it")
         rows.append(row)
         places.append(number - 1)
     return pd.DataFrame(rows, index=places, dtype=object)

@@ -117,7 +117,9 @@ class Rows:
         rows: list[int] = []
         raw: list[str] = []
         for row, cell in enumerate(self.frame[column].tolist()):
-            for name in [cell] if isinstance(cell, str) else self._list(cell, column, row):
+            names = [cell] if isinstance(cell, str) else self._list(cell, column, row)
+            whole = ".".join(names)  # some public files write a name as the list of its components
+            for name in [whole] if len(names) > 1 and self._side.knows(whole) else names:
                 if name.strip():
                     rows.append(row)
                     raw.append(name)
@@ -144,8 +146,15 @@ class Rows:
     def _wrong_type(self, column: str, row: int, cell: Any) -> InputError:
         return InputError(
             f"{self.training_set.path} row {self.numbers[row]}",
-            f"column {column!r} holds {type(cell).__name__}, not text",
+            f"column {column!r} holds {_kind(cell)}, not text",
         )
+
+
+def _kind(cell: Any) -> str:
+    """What a cell is, in one or two words."""
+    if isinstance(cell, list | tuple | np.ndarray):
+        return f"a list of {' and '.join(sorted({type(item).__name__ for item in cell}))}"
+    return type(cell).__name__
 
 
 def is_missing(cell: Any) -> bool:

@@ -25,6 +25,8 @@ from lean_finder.storage import atomic_path, write_json
 _log = logging.getLogger(__name__)
 
 FINDING_COLUMNS = ("check", "severity", "set", "path", "row", "query", "declaration", "evidence")
+#: What Data Docs put into their folder.
+DOCS_ENTRIES = frozenset({"expectations", "index.html", "static", "validations"})
 #: Findings of one check in one set that the JSON spells out; the count is always complete.
 LISTED = 50
 

@@ -169,7 +169,8 @@ def guess_part(part: str, attribute: str) -> str:
 
 
 _HINTS = frozenset({"existing", "self", "none"})
-_OPTION = re.compile(r"\([^()]*(?:\([^()]*\)[^()]*)*\)")
+_FLAT = r"\([^()]*\)"
+_OPTION = re.compile(rf"\((?:[^()]|\((?:[^()]|\((?:[^()]|{_FLAT})*\))*\))*\)")
 _DOC = re.compile(r'/-- (.*) -/|"((?:[^"\\]|\\.)*)"', re.DOTALL)
 
 
@@ -198,10 +199,12 @@ def parse_translation(text: str, split_commas: Callable[[str], list[str]]) -> Tr
     if match is None:
         return None
     rest = text[match.end() :]
-    doc = _DOC.search(rest)
+    # Options first: a date inside of one is quoted like documentation.
+    place = _DOC.search(_OPTION.sub(lambda option: " " * len(option.group()), rest))
+    doc = _DOC.match(rest, place.start()) if place else None
     docstring = ""
     if doc:
-        docstring = (doc.group(1) if doc.group(1) is not None else doc.group(2)).strip()
+        docstring = next(text for text in doc.groups() if text is not None).strip()
         rest = rest[: doc.start()]
     passed: list[str] = []
     for option in _OPTION.findall(rest):
