@@ -16,6 +16,8 @@ JOINS = ARTIFACTS / "corpus" / "joins.parquet"
 JUDGE = ARTIFACTS / "judge" / "judge.json"
 #: Answers of a model behind an endpoint, by content: paid for once, so no DVC output and never deleted by a stage.
 JUDGE_CACHE = ARTIFACTS / "cache" / "judge.sqlite"
+#: Ways to fuse the final retriever with BM25, best on validation first.
+FUSION = ARTIFACTS / "fusion.json"
 CHECKED_PARAMS = ARTIFACTS / "params.json"
 #: All retrievers' certificates in one, with the Git commit.
 CERTIFICATE = REPORTS / "audit" / "certificate.json"
