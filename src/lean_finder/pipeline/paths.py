@@ -23,6 +23,8 @@ JUDGE_CACHE = ARTIFACTS / "cache" / "judge.sqlite"
 INFORMAL_CACHE = ARTIFACTS / "cache" / "informalize.sqlite"
 #: Searches over settings; no DVC output: a study grows from day to day.
 STUDIES = ARTIFACTS / "tuning" / "studies.sqlite"
+#: Ways to fuse the final retriever with BM25, best on validation first.
+FUSION = ARTIFACTS / "fusion.json"
 CHECKED_PARAMS = ARTIFACTS / "params.json"
 #: All retrievers' certificates in one, with the Git commit.
 CERTIFICATE = REPORTS / "audit" / "certificate.json"

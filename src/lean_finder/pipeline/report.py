@@ -57,7 +57,7 @@ def run(params: Params, arm: str, tracked: StageRun) -> None:
 
 def _files(params: Params) -> list[RetrieverFiles]:
     """The rows of the table: baselines, round 0, arms in the order of params."""
-    baselines = {"bm25": "lexical search", "base": "untuned encoder"}
+    baselines = {"bm25": "lexical search", "base": "untuned encoder", "hybrid": f"{params.final} fused with bm25"}
     rows = [RetrieverFiles(name, about, paths.metrics(name), paths.rankings(name)) for name, about in baselines.items()]
     for name in params.retrievers:
         arm = params.arms.get(name)

@@ -47,7 +47,7 @@ def evaluate_retriever(
     results: dict[str, Any] = {}
     with atomic_path(paths.rankings(name)) as out:
         out.mkdir(parents=True)
-        for benchmark, queries in {**load_benchmarks(params), VALIDATION: _validation(params, corpus)}.items():
+        for benchmark, queries in _query_sets(params, corpus).items():
             rankings = rank_benchmark(
                 retriever, queries, corpus.family_of, params.evaluation.top_k, progress=len(queries) > 1000
             )
@@ -74,7 +74,14 @@ def evaluate_retriever(
     tracked.artifact(paths.metrics(name))
 
 
-def _validation(params: Params, corpus: Corpus) -> list[BenchmarkQuery]:
+def _query_sets(params: Params, corpus: Corpus) -> dict[str, list[BenchmarkQuery]]:
+    """The benchmarks, and the validation set if there is one: a library may have no short queries of its own."""
+    validation = validation_queries(params, corpus)
+    return load_benchmarks(params) | ({VALIDATION: validation} if validation else {})
+
+
+def validation_queries(params: Params, corpus: Corpus) -> list[BenchmarkQuery]:
+    """The short queries of validation declarations; none if `data.style` speaks of another library."""
     pairs = validation_pairs(style_queries(Path(params.data.style)), corpus)
     queries = []
     for line, row in zip(pairs.index + 1, from_frame(StyleQuery, pairs), strict=True):
