@@ -17,7 +17,6 @@ from optuna.pruners import MedianPruner
 from optuna.samplers import TPESampler
 from optuna.storages import RDBStorage
 from optuna.trial import FrozenTrial, TrialState
-from sqlalchemy.exc import SQLAlchemyError
 
 from lean_finder.errors import InputError
 
@@ -29,6 +28,7 @@ Report = Callable[[float, int], None]
 #: Settings, the trial's number, `Report` -> one value per validation item (their mean is maximised).
 Objective = Callable[[Mapping[str, Setting], int, Report], Sequence[float]]
 
+_SQLITE = b"SQLite format 3"
 _VALUES, _PRESENT, _ERROR = "values", "present", "error"
 
 
@@ -157,22 +157,17 @@ def _open(study: Study, worker: int) -> optuna.Study:
             raise InputError(f"tuning: {key}", f"its space lacks the present value {study.present[key]!r}", "widen it")
     optuna.logging.set_verbosity(optuna.logging.WARNING)
     study.file.parent.mkdir(parents=True, exist_ok=True)
-    try:
-        storage = RDBStorage(
-            f"sqlite:///{study.file}",
-            engine_kwargs={"connect_args": {"timeout": 60}},
-        )
-        opened = optuna.create_study(
-            study_name=study.name,
-            storage=storage,
-            direction="maximize",
-            load_if_exists=True,
-            sampler=TPESampler(seed=study.seed + worker, n_startup_trials=5),
-            pruner=MedianPruner(n_startup_trials=study.warm_trials),
-        )
-    except (optuna.exceptions.OptunaError, SQLAlchemyError, RuntimeError) as error:
-        what = " ".join(str(error).split())[:120]
-        raise InputError(study.file, f"not a file of studies: {what}", "move it away") from error
+    if study.file.is_file() and not study.file.read_bytes()[:16].startswith(_SQLITE):
+        raise InputError(study.file, "not a file of studies", "move it away")
+    opened = optuna.create_study(
+        study_name=study.name,
+        # a second process waits for the file instead of failing
+        storage=RDBStorage(f"sqlite:///{study.file}", engine_kwargs={"connect_args": {"timeout": 60}}),
+        direction="maximize",
+        load_if_exists=True,
+        sampler=TPESampler(seed=study.seed + worker, n_startup_trials=5),
+        pruner=MedianPruner(n_startup_trials=study.warm_trials),
+    )
     opened.enqueue_trial(dict(study.present), user_attrs={_PRESENT: True}, skip_if_exists=True)
     return opened
 
