@@ -90,9 +90,7 @@ def test_a_search_trains_for_real_and_every_trial_is_a_nested_run(world: Path, p
     assert complete and all(len(trial.values) == {"retriever": 4, "generator": 3}[subject] for trial in complete)
     assert all(0.0 <= value <= 1.0 for trial in complete for value in trial.values)
     client = mlflow.MlflowClient()
-    nested = client.search_runs(
-        [client.get_run(parent).info.experiment_id], f"tags.`mlflow.parentRunId` = '{parent}'"
-    )
+    nested = client.search_runs([client.get_run(parent).info.experiment_id], f"tags.`mlflow.parentRunId` = '{parent}'")
     assert len(nested) == 3
     assert {item.data.params[next(iter(study.space))] for item in nested} == {
         str(trial.settings[next(iter(study.space))]) for trial in trials

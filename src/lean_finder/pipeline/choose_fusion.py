@@ -23,10 +23,10 @@ from lean_finder.pipeline import paths
 from lean_finder.pipeline.corpus import Corpus, load_corpus
 from lean_finder.pipeline.scoring import validation_queries
 from lean_finder.records import BenchmarkQuery
+from lean_finder.retrieval.dense import DenseRetriever
 from lean_finder.retrieval.encoder import Encoder
 from lean_finder.retrieval.index import DenseIndex
 from lean_finder.retrieval.lexical import LexicalRetriever
-from lean_finder.retrieval.retriever import DenseRetriever
 from lean_finder.storage import write_json
 from lean_finder.tracking import StageRun
 

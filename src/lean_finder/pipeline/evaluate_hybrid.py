@@ -14,11 +14,11 @@ from lean_finder.pipeline import paths
 from lean_finder.pipeline.corpus import load_corpus
 from lean_finder.pipeline.evaluate import certified
 from lean_finder.pipeline.scoring import evaluate_retriever
+from lean_finder.retrieval.dense import DenseRetriever
 from lean_finder.retrieval.encoder import Encoder
 from lean_finder.retrieval.hybrid import HybridRetriever
 from lean_finder.retrieval.index import DenseIndex
 from lean_finder.retrieval.lexical import LexicalRetriever
-from lean_finder.retrieval.retriever import DenseRetriever
 from lean_finder.storage import read_json
 from lean_finder.tracking import StageRun
 

@@ -66,12 +66,13 @@ def run(params: Params, arm: str, tracked: StageRun) -> None:
     """Search for the settings of `arm`: "retriever" or "generator"."""
     if arm not in ("retriever", "generator"):
         raise InputError(arm or "tune", "nothing to search for", "retriever or generator")
+    subject: Subject = "retriever" if arm == "retriever" else "generator"
     require_passed(params.tuning.arm)
-    for path in _inputs(params, arm):
+    for path in _inputs(params, subject):
         tracked.input(path, "search")
-    study = make_study(params, arm)
+    study = make_study(params, subject)
     logger.info("study %s in %s", study.name, study.file)
-    jobs = [_Job(params, arm, study, tracked.run_id, number) for number in range(params.tuning.workers)]
+    jobs = [_Job(params, subject, study, tracked.run_id, number) for number in range(params.tuning.workers)]
     if len(jobs) == 1:
         _work(jobs[0])
     else:
@@ -259,10 +260,8 @@ def _try_generator(params: Params, corpus: Corpus, out: Path, tell: Report) -> l
         params.seed,
     )
     rows = complete_shard(trained, asked, sampling_settings(params, arm), params.seed, judge, ranker)
-    rows["reward"] = [
-        query_reward(bool(row.consistent), int(row.rank_prev) or None, int(row.n_tokens), settings)
-        for row in rows.itertuples()
-    ]
+    scored = zip(rows["consistent"].tolist(), rows["rank_prev"].tolist(), rows["n_tokens"].tolist(), strict=True)
+    rows["reward"] = [query_reward(bool(judged), rank or None, tokens, settings) for judged, rank, tokens in scored]
     return [float(value) for value in rows.groupby("declaration", sort=True)["reward"].mean()]
 
 
