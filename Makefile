@@ -35,14 +35,10 @@ ablations: setup ## run the arms of the paper's Tables 7 and 9 as well
 	$(BIN)/dvc pull --quiet data.dvc
 	$(BIN)/dvc exp run -S arms=ablations
 
-<<<<<<< HEAD
-test: setup ## run the tests, the whole DAG at scale smoke among them
-=======
 tune: setup ## search for better retriever settings on validation: make tune SUBJECT=generator
 	$(BIN)/lean-finder tune $(SUBJECT)
 
-test: setup ## run the tests
->>>>>>> wt-c
+test: setup ## run the tests, the whole DAG at scale smoke among them
 	$(BIN)/python -m pytest -n 2 --dist loadgroup
 
 test-slow: setup ## what takes longer: a real model server under faults
