@@ -39,6 +39,7 @@ tune: setup ## search for better retriever settings on validation: make tune SUB
 	$(BIN)/lean-finder tune $(SUBJECT)
 
 test: setup ## run the tests, the whole DAG at scale smoke among them
+	$(BIN)/dvc pull --quiet data.dvc
 	$(BIN)/python -m pytest -n 2 --dist loadgroup
 
 test-slow: setup ## what takes longer: a real model server under faults

@@ -113,6 +113,8 @@ class RetrieverParams(Section):
     dtype: Literal["float32", "bfloat16"]
     gradient_checkpointing: bool
     lora: LoraParams | None
+    validate_every: Natural
+    patience: Natural
     checkpoint_every: Natural
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass
-from pathlib import Path
 from typing import Any
 
 from lean_finder.evaluation.evaluate import rank_benchmark, save_rankings, score
@@ -11,8 +10,8 @@ from lean_finder.params import Params
 from lean_finder.pipeline import paths
 from lean_finder.pipeline.benchmarks import load_benchmarks
 from lean_finder.pipeline.corpus import Corpus
-from lean_finder.pipeline.sets import style_queries, validation_pairs
-from lean_finder.records import BenchmarkQuery, StyleQuery, from_frame
+from lean_finder.pipeline.validation import short_queries
+from lean_finder.records import BenchmarkQuery
 from lean_finder.retrieval.retriever import Retriever
 from lean_finder.storage import atomic_path, write_json
 from lean_finder.tracking import StageRun, flatten
@@ -76,15 +75,5 @@ def evaluate_retriever(
 
 def _query_sets(params: Params, corpus: Corpus) -> dict[str, list[BenchmarkQuery]]:
     """The benchmarks, and the validation set if there is one: a library may have no short queries of its own."""
-    validation = validation_queries(params, corpus)
+    validation = short_queries(params, corpus)
     return load_benchmarks(params) | ({VALIDATION: validation} if validation else {})
-
-
-def validation_queries(params: Params, corpus: Corpus) -> list[BenchmarkQuery]:
-    """The short queries of validation declarations; none if `data.style` speaks of another library."""
-    pairs = validation_pairs(style_queries(Path(params.data.style)), corpus)
-    queries = []
-    for line, row in zip(pairs.index + 1, from_frame(StyleQuery, pairs), strict=True):
-        kind = corpus.by_name[row.declaration].kind
-        queries.append(BenchmarkQuery(f"validation/{line}", row.query, row.declaration, row.style, kind=kind))
-    return queries

@@ -1,6 +1,7 @@
 """The retriever of one arm, trained from the base model (section 2.1).
 
-Reads: base retriever, the long queries of round 0 and the arm's own short queries, the arm's audit. Writes:
+Reads: base retriever, the long queries of round 0 and the arm's own short queries, the arm's audit, and short queries
+of validation declarations if `retriever.validate_every` asks for them. Writes:
 `artifacts/retriever/<arm>` with its contract and `curve.json`. An arm is not continued from its predecessor, and
 earlier rounds' short queries are left out: `docs/method.md` says why.
 """
@@ -17,6 +18,7 @@ from lean_finder.errors import InputError
 from lean_finder.params import Params
 from lean_finder.pipeline import paths
 from lean_finder.pipeline.corpus import Corpus, load_corpus
+from lean_finder.pipeline.validation import training_validation
 from lean_finder.records import Pair, columns
 from lean_finder.retrieval.settings import LoraSettings, TrainingSettings
 from lean_finder.retrieval.training import train_retriever
@@ -47,6 +49,7 @@ def run(params: Params, arm: str, tracked: StageRun) -> None:
             training_settings(params),
             out,
             log,
+            training_validation(params, corpus) if params.retriever.validate_every else None,
             checkpoints=paths.checkpoints("retriever", arm),
         )
         write_json(out / "curve.json", curve)
