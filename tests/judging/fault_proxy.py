@@ -96,8 +96,8 @@ class FaultProxy:
     """Forwards to `upstream`, unless `fault` names something else for the n-th request (counted from 0).
 
     Faults: "" (forward), "slow", "429", "500", "400", "401", "404", "cut", "malformed" (no JSON at all), "not_json"
-    (an answer whose text is no JSON), "wrong_schema", "refusal", "length", "no_choices", "endless" (bytes
-    that never end).
+    (an answer whose text is no JSON), "wrong_schema", "refusal", "length", "no_choices", "no_usage" (a good answer
+    that does not say what it cost), "endless" (bytes that never end).
     """
 
     def __init__(self, upstream: str, fault: Callable[[int], str]) -> None:
@@ -161,6 +161,10 @@ class FaultProxy:
 
             def fault_length(self, name: str, body: bytes) -> None:
                 self.reply(200, completion('{"difference": "and then, and then, and', finish="length"))
+
+            def fault_no_usage(self, name: str, body: bytes) -> None:
+                answer = json.loads(completion('{"difference": "", "consistent": true}'))
+                self.reply(200, json.dumps(answer | {"usage": None}).encode())
 
             def fault_no_choices(self, name: str, body: bytes) -> None:
                 self.reply(200, b'{"id": "1", "object": "chat.completion", "created": 1, "model": "m", "choices": []}')

@@ -81,10 +81,10 @@ def test_an_endless_answer_ends_and_is_asked_again(chat: Chat, tmp_path: Path) -
     proxy = FaultProxy(chat.url, lambda number: "endless" if number == 0 else "")
     with serving(proxy.handler) as url:
         started = time.monotonic()
-        [verdict] = judge_with(url, tmp_path / "cache.sqlite", timeout_s=2.0, max_attempts=6).judge(
-            QUERIES[1:2], NAMES[1:2]
-        )
+        judge = judge_with(url, tmp_path / "cache.sqlite", timeout_s=2.0, max_attempts=6)
+        [verdict] = judge.judge(QUERIES[1:2], NAMES[1:2])
     assert verdict is not None and verdict.consistent
+    assert judge.client.spent()[1] == judge.client.settings.max_output_tokens + 10  # nobody knows what it wrote
     assert 2.0 <= time.monotonic() - started < 15
 
 
@@ -159,6 +159,19 @@ def test_the_budget_stops_cleanly_and_is_never_exceeded(chat: Chat, tmp_path: Pa
     before = len(chat.asked)
     assert right(richer.judge(QUERIES, NAMES))
     assert len(chat.asked) == 40 and richer.client.summary.cached == before
+
+
+def test_answers_that_do_not_say_their_cost_are_charged_at_their_worst(chat: Chat, tmp_path: Path) -> None:
+    request = judge_request(QUERIES[1], DOCUMENTS[NAMES[1]])
+    worst = len(request.system + request.user) // 2 + 20
+    proxy = FaultProxy(chat.url, lambda number: "no_usage")
+    with serving(proxy.handler) as url:
+        judge = judge_with(
+            url, tmp_path / "cache.sqlite", budget_tokens=3 * worst + 10, max_output_tokens=20, concurrency=1
+        )
+        with pytest.raises(InputError, match="budget: is spent"):
+            judge.judge(QUERIES, NAMES)
+    assert proxy.count == 3 and judge.client.spent()[1] == 60  # the fourth might have cost too much
 
 
 def test_unusable_endpoints_are_refused_with_the_reason(
