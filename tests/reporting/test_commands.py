@@ -75,5 +75,5 @@ def test_readme_draws_this_repository_s_own_pipeline(
     file.write_text("<!-- generated: dag -->\n<!-- end -->\n", encoding="utf-8")
     assert CliRunner().invoke(readme.app, [str(file)]).exit_code == 0
     text = file.read_text(encoding="utf-8")
-    assert '["train_retriever@r0"]' in text and '["report"]' in text
+    assert '["train_retriever@…"]' in text and '["report"]' in text
     assert "difficulty" not in text

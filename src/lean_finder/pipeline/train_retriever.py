@@ -76,15 +76,13 @@ def training_pairs(arm: str, corpus: Corpus) -> pd.DataFrame:
     return pairs.assign(query=[render_query(text, corpus.renderer) for text in pairs["query"]])
 
 
-def training_settings(params: Params, validate_every: int = 0) -> TrainingSettings:
-    """How the retrievers are trained; a search also validates on the way."""
+def training_settings(params: Params) -> TrainingSettings:
+    """How the retrievers are trained."""
     values = params.retriever.model_dump()
     lora, matryoshka = values.pop("lora"), values.pop("matryoshka")
     if lora is not None:
         lora = LoraSettings(rank=lora["rank"], alpha=lora["alpha"], targets=tuple(lora["targets"]))
-    return TrainingSettings(
-        seed=params.seed, lora=lora, matryoshka=tuple(matryoshka), validate_every=validate_every, **values
-    )
+    return TrainingSettings(seed=params.seed, lora=lora, matryoshka=tuple(matryoshka), **values)
 
 
 def require_passed(arm: str) -> None:

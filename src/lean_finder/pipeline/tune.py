@@ -14,7 +14,7 @@ import multiprocessing
 import tempfile
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
@@ -197,7 +197,7 @@ def _work(job: _Job) -> None:
 
 def _try_retriever(params: Params, corpus: Corpus, out: Path, tell: Report) -> list[float]:
     """nDCG@10 of each validation query after training on the arm's pairs."""
-    settings = training_settings(params, validate_every=max(1, -(-params.retriever.steps // _LOOKS)))
+    settings = replace(training_settings(params), validate_every=max(1, -(-params.retriever.steps // _LOOKS)))
     validation = _validation_set(params, corpus)
 
     def log(figures: Mapping[str, float], step: int) -> None:
