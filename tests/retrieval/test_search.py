@@ -116,6 +116,20 @@ def test_command_prints_json(mode: str, artifacts: Path) -> None:
     assert "shared" not in result["results"][0]
 
 
+def test_hybrid_is_fused_as_validation_chose(artifacts: Path, tmp_path: Path) -> None:
+    for name in ("index", "retriever", "corpus"):
+        (tmp_path / name).symlink_to(artifacts / name)
+    (tmp_path / "fusion.json").write_text('{"fusions": [{"fusion": "weighted", "weight": 3.0}]}')
+
+    def scores(folder: Path, *options: str) -> list[float]:
+        found = json.loads(_run(folder, "compact image", "--mode", "hybrid", "--json", *options).stdout)
+        return [item["score"] for item in found["results"]]
+
+    asked = ("--fusion", "weighted", "--weight", "3")
+    assert scores(tmp_path) == scores(artifacts, *asked) != scores(artifacts)
+    assert scores(tmp_path, "--fusion", "reciprocal_rank", "--weight", "0.5") == scores(artifacts)
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [

@@ -29,7 +29,10 @@ SETTINGS = TrainingSettings(
 
 
 def test_training_raises_validation_ndcg(repository: Path, tmp_path: Path) -> None:
-    """nDCG@10 on the docstrings of unseen families rises by at least 0.05, the interval's lower end above 0.03."""
+    """nDCG@10 on the docstrings of unseen families rises by at least 0.06, the interval's lower end above 0.03.
+
+    Seen: from 0.008 (random weights) to 0.112, rise 0.104 [0.078, 0.130], 408 declarations.
+    """
     declarations = extract_library(repository / "data" / "library").declarations
     family_of = find_families(declarations).family_of
     spoken = [item for item in declarations if item.docstring and item.origin == "source"]
@@ -59,4 +62,4 @@ def test_training_raises_validation_ndcg(repository: Path, tmp_path: Path) -> No
     before, after = gains(base), gains(tuned)
     clusters = [family_of.get(item.name, item.name) for item in held_out]
     rise = bootstrap_means((after - before)[:, None], clusters, seed=0)[0]
-    assert rise.value >= 0.05 and rise.low > 0.03, (before.mean(), after.mean(), rise)
+    assert rise.value >= 0.06 and rise.low > 0.03, (before.mean(), after.mean(), rise)

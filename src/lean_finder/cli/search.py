@@ -20,7 +20,7 @@ from lean_finder.retrieval.lexical import LexicalRetriever
 from lean_finder.retrieval.retriever import clean_query
 from lean_finder.retrieval.search import Hit, Scorer, SearchFilter
 from lean_finder.retrieval.search import search as find
-from lean_finder.storage import file_digest, read_table
+from lean_finder.storage import file_digest, read_json, read_table
 
 app = typer.Typer(help="Search declarations by meaning.", add_completion=False)
 
@@ -33,8 +33,12 @@ def search(
     k: Annotated[int, typer.Option("-k", help="Number of results.")] = 10,
     arm: Annotated[str, typer.Option(help="Whose retriever; the newest index if empty.")] = "",
     mode: Annotated[str, typer.Option(help="dense, lexical (BM25) or hybrid.")] = "dense",
-    fusion: Annotated[Fusion, typer.Option(help="How hybrid joins the two.")] = "reciprocal_rank",
-    weight: Annotated[float, typer.Option(help="Weight of BM25 in hybrid; dense has 1.")] = 0.5,
+    fusion: Annotated[
+        Fusion | None, typer.Option(help="How hybrid joins the two; as the pipeline chose, else reciprocal_rank.")
+    ] = None,
+    weight: Annotated[
+        float | None, typer.Option(help="BM25's weight in hybrid, dense has 1; as the pipeline chose, else 0.5.")
+    ] = None,
     kind: Annotated[list[str] | None, typer.Option(help="Only this kind; may be repeated.")] = None,
     module: Annotated[list[str] | None, typer.Option(help="Only below this module; may be repeated.")] = None,
     deprecated: Annotated[
@@ -73,7 +77,7 @@ def search(
     retriever: Scorer = dense
     if mode != "dense":
         lexical = _lexical(artifacts, declarations, renderer, dense.index.meta.corpus)
-        retriever = lexical if mode == "lexical" else HybridRetriever([dense, lexical], [1.0, weight], fusion=fusion)
+        retriever = lexical if mode == "lexical" else _hybrid(artifacts, dense, lexical, fusion, weight)
     wanted = SearchFilter(tuple(kind or ()), tuple(module or ()), deprecated, generated, instances, private)
     hits = find(retriever, declarations, query, k, wanted)
     how = {
@@ -119,6 +123,16 @@ def _lexical(artifacts: Path, declarations: list[Declaration], renderer: str, co
         return LexicalRetriever.load(folder, corpus=corpus, render_query=reader)
     texts = [render(item, renderer) if renderer else f"{item.docstring} {item.signature}" for item in declarations]
     return LexicalRetriever.build([item.name for item in declarations], texts, corpus=corpus, render_query=reader)
+
+
+def _hybrid(
+    artifacts: Path, dense: DenseRetriever, lexical: LexicalRetriever, fusion: Fusion | None, weight: float | None
+) -> HybridRetriever:
+    """Both fused as asked for; what is not asked for, as validation chose."""
+    file = artifacts / "fusion.json"
+    chosen = read_json(file)["fusions"][0] if file.is_file() else {"fusion": "reciprocal_rank", "weight": 0.5}
+    weights = [1.0, chosen["weight"] if weight is None else weight]
+    return HybridRetriever([dense, lexical], weights, fusion=fusion or chosen["fusion"])
 
 
 def _query_reader(renderer: str) -> Callable[[str], str]:
