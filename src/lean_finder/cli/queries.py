@@ -51,10 +51,9 @@ def show(
     if as_json:
         typer.echo(rows.to_json(orient="records", lines=True, force_ascii=False).rstrip("\n"))
         return
-    # A pipe has no width of its own, and eight columns need some.
-    Console(width=max(Console().width, _LEAST_WIDTH)).print(
-        _rendered(rows, [f"rank_{name}" for name in names], f"{arm}: {which}, by {sort}")
-    )
+    shown = _rendered(rows, [f"rank_{name}" for name in names], f"{arm}: {which}, by {sort}")
+    # A pipe has no width of its own, and nine columns need some.
+    Console(width=max(Console().width, _LEAST_WIDTH)).print(shown)
 
 
 def _ranks_by(arm: str, rows: pd.DataFrame, renderer: str) -> list[int | None]:
