@@ -203,6 +203,7 @@ class AuditParams(Section):
     statement_tokens: Positive
     style_share: Share
     length_factor: Rate
+    style_distance: Share
     meaning_false_alarms: Share
     meaning_sample: Positive
     meaning_least: Share

@@ -155,6 +155,25 @@ def test_whole_set_warnings() -> None:
     assert report.findings[["check", "row"]].values.tolist() == [["query_length", 0], ["style_share", 0]]
 
 
+@pytest.mark.parametrize(
+    ("queries", "evidence"),
+    [
+        ([f"$x_{{{word}}} \\le y$ every z" for word in "abcdefgh"], "0.00 in length, 1.00 in kind"),
+        ([f"the claim about {word} that nobody would type in so many words" for word in "abcdefgh"], "1.00 in length"),
+        ([f"claims about {word} and others" for word in "abcdefgh"], None),
+    ],
+    ids=["other kinds", "other lengths", "alike"],
+)
+def test_generated_queries_unlike_real_ones_are_shown(queries: list[str], evidence: str | None) -> None:
+    frame = pd.DataFrame({"query": queries, "declaration": OTHER})
+    real = tuple(f"sums over {word} and more" for word in "abcdefgh")
+    report = run_audit(replace(_one_set(frame, "generated_queries"), real_queries=real))
+    found = report.findings[report.findings["check"] == "style_distance"]
+    assert report.passed and len(found) == (evidence is not None)
+    if evidence is not None:
+        assert evidence in found["evidence"].iloc[0]
+
+
 def test_report_is_deterministic_and_free_of_times(tmp_path: Path) -> None:
     inputs = make_inputs([("r0", {"declaration": WIDTH})], only=["r0", "sft"])
     texts = []
@@ -188,6 +207,7 @@ def test_what_was_not_checked_is_said() -> None:
         "query_meaning",
         "provenance",
         "query_length",
+        "style_distance",
     ]
     assert "blank" not in report.counts
 

@@ -10,14 +10,8 @@ import pytest
 
 from lean_finder.errors import InputError
 from lean_finder.generation.models import load_generator
-from lean_finder.generation.style import (
-    KINDS,
-    distance_interval,
-    query_kind,
-    style_distance,
-    style_profile,
-    token_lengths,
-)
+from lean_finder.generation.style import distance_interval, style_distance, style_profile, token_lengths
+from lean_finder.surface import KINDS, query_kind
 
 
 @pytest.fixture

@@ -5,7 +5,9 @@ Alone: pytest tests/judging/test_llm.py
 
 from __future__ import annotations
 
+import multiprocessing
 import pickle
+import signal
 import time
 from collections.abc import Iterator
 from dataclasses import replace
@@ -128,6 +130,31 @@ def test_a_restart_asks_nothing_that_was_paid_for(chat: Chat, tmp_path: Path) ->
     assert None not in verdicts and right(verdicts)
     assert judge.client.summary.cached >= 20 - 4 and len(chat.asked) <= 40 + 4  # only what was in flight when it died
     assert paid == 20
+
+
+def _judge_all(url: str, cache: Path) -> None:
+    judge_with(url, cache, concurrency=4).judge(QUERIES, NAMES)
+
+
+def test_a_killed_process_has_lost_only_what_was_in_flight(chat: Chat, tmp_path: Path) -> None:
+    proxy = FaultProxy(chat.url, lambda number: "slow")
+    with serving(proxy.handler) as url:
+        process = multiprocessing.get_context("spawn").Process(
+            target=_judge_all, args=(url, tmp_path / "cache.sqlite"), daemon=True
+        )
+        process.start()
+        deadline = time.monotonic() + 60
+        while len(chat.asked) < 12 and time.monotonic() < deadline:
+            time.sleep(0.01)
+        process.kill()
+        process.join()
+        time.sleep(0.5)  # what the proxy had forwarded arrives
+        before = len(chat.asked)
+        judge = judge_with(url, tmp_path / "cache.sqlite", concurrency=4)
+        verdicts = judge.judge(QUERIES, NAMES)
+    assert process.exitcode == -signal.SIGKILL and 12 <= before < 40
+    assert None not in verdicts and right(verdicts)
+    assert len(chat.asked) <= 40 + 4 and judge.client.summary.cached >= before - 4
 
 
 def test_a_second_judge_over_the_same_cache_asks_nothing(chat: Chat, tmp_path: Path) -> None:

@@ -167,6 +167,16 @@ def _helpers(folder: Path, stage: str, stages: set[str]) -> set[str]:
     return {f"src/lean_finder/pipeline/{name}.py" for name in found - stages - {"stage"}}
 
 
+def test_what_chooses_outside_the_dag_is_audited_as_well(repository: Path, dag: Dag, params: Params) -> None:
+    folder = repository / "src/lean_finder/pipeline"
+    stages = {item.split("@")[0] for item in dag}
+    fitting = {path.stem for path in folder.glob("*.py") if _imports(path) & set(FITTING)}
+    assert fitting - stages == {"tune"}
+    # It trains on what the stages train on, behind their audit, and chooses by these two sets of the same audit.
+    searched = {(role, path) for role, path in set_files(params, ["r1"]).values() if role == "search_set"}
+    assert searched == {("search_set", params.data.style), ("search_set", "artifacts/corpus/splits.parquet")}
+
+
 def _imports(path: Path) -> set[str]:
     return {node.module or "" for node in ast.walk(ast.parse(path.read_text())) if isinstance(node, ast.ImportFrom)}
 

@@ -65,7 +65,7 @@ def world(tmp_path_factory: pytest.TempPathFactory, params: Params) -> Iterator[
         make_tiny_encoder(paths.retriever("r0"), 2, texts)
         make_tiny_generator(paths.BASE_GENERATOR, 3, texts)
         make_tiny_generator(paths.generator("r0"), 4, texts)
-        build_index(Encoder.load(paths.retriever("r0")), corpus).save(paths.index("r0"))
+        build_index(Encoder.load(paths.retriever("r0")), corpus, folder / "shards").save(paths.index("r0"))
         long = paraphrases(to_frame(Declaration, corpus.targets("train")), ["docstring", "name"])
         write_table(paths.queries("r0"), long)
         write_table(paths.queries("r1"), long.head(5).assign(arm="r1", source="generated"))

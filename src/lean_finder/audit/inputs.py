@@ -104,6 +104,8 @@ class AuditSettings:
         unknown_target: severity of a target that the library does not have.
         style_share: largest share of one style in a set before it is reported.
         length_factor: how far a set's median query length may be from the real queries' (a ratio).
+        style_distance: greatest distance of generated from real queries: the larger of the Kolmogorov-Smirnov distance
+            of their lengths in words and the total variation distance of their kinds, 0 to 1.
         meaning_false_alarms: share of pairs of unrelated queries that may exceed the embedding threshold.
         meaning_sample: random pairs on which that share is measured.
         meaning_least: least cosine that is ever reported: a small sample cannot measure a small share.
@@ -120,6 +122,7 @@ class AuditSettings:
     unknown_target: Literal["critical", "warning"] = "critical"
     style_share: float = 0.9
     length_factor: float = 3.0
+    style_distance: float = 0.3
     meaning_false_alarms: float = 1e-5
     meaning_sample: int = 1_000_000
     meaning_least: float = 0.7
@@ -138,6 +141,7 @@ class AuditInputs:
         declarations: `Declaration` columns; no rows when no library is at hand.
         benchmark: `BenchmarkQuery` columns, every benchmark that will be reported, long queries included.
         real_lengths: column `words`: lengths of real queries in words; None = lengths are not judged.
+        real_queries: real queries themselves; None = the style of generated ones is not judged.
         expected: provenance facts; None = provenance is not judged.
         settings: thresholds.
     """
@@ -150,6 +154,7 @@ class AuditInputs:
     real_lengths: pd.DataFrame | None = None
     expected: Provenance | None = None
     settings: AuditSettings = AuditSettings()
+    real_queries: tuple[str, ...] | None = None
 
     def __post_init__(self) -> None:
         _require("manifest", self.manifest, columns(SplitRow))

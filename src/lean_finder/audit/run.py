@@ -194,6 +194,8 @@ def _not_checked(
         notes.append("provenance: no recorded models to hold the rows against")
     if inputs.real_lengths is None:
         notes.append("query_length: no real queries to compare with")
+    if inputs.real_queries is None:
+        notes.append("style_distance: no real queries to compare with")
     if inputs.declarations.empty:
         notes.append("same_statement, near_statement, gold_description: no library was given")
     if inputs.manifest.empty:

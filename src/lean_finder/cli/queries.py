@@ -17,6 +17,8 @@ from lean_finder.params import load_params
 from lean_finder.pipeline import paths
 from lean_finder.storage import read_table
 
+_LEAST_WIDTH = 120
+
 app = typer.Typer(help="Look at the queries of an arm and at what became of them.", add_completion=False)
 
 
@@ -49,7 +51,9 @@ def show(
     if as_json:
         typer.echo(rows.to_json(orient="records", lines=True, force_ascii=False).rstrip("\n"))
         return
-    Console().print(_rendered(rows, [f"rank_{name}" for name in names], f"{arm}: {which}, by {sort}"))
+    shown = _rendered(rows, [f"rank_{name}" for name in names], f"{arm}: {which}, by {sort}")
+    # A pipe has no width of its own, and nine columns need some.
+    Console(width=max(Console().width, _LEAST_WIDTH)).print(shown)
 
 
 def _ranks_by(arm: str, rows: pd.DataFrame, renderer: str) -> list[int | None]:
@@ -69,8 +73,8 @@ def _rendered(rows: pd.DataFrame, rank_columns: list[str], title: str) -> Table:
     """The rows as a table for the terminal; square brackets in queries are text, not markup."""
     table = Table(title=title)
     numeric = ["reward", "rank_prev", *rank_columns, "judge_score", "n_tokens"]
-    for name in ["declaration", "query"]:
-        table.add_column(name, overflow="fold")
+    for name, least in (("declaration", 20), ("query", 36)):
+        table.add_column(name, overflow="fold", min_width=least)
     for name in numeric:
         table.add_column(name, justify="right")
     table.add_column("dropped for", overflow="fold")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
@@ -10,17 +9,9 @@ from typing import Any
 import numpy as np
 
 from lean_finder.errors import InputError
+from lean_finder.surface import KINDS, kind_distance, kind_shares, largest_gap
 
 QUANTILES = (0.1, 0.25, 0.5, 0.75, 0.9, 0.99)
-#: What a query looks like from outside, in the order in which the kinds are tried.
-KINDS = ("latex", "lean", "question", "symbols", "words")
-
-_LATEX = re.compile(r"\\[A-Za-z]+|\$")
-_LEAN = re.compile(r"[A-Za-z]\.[A-Za-z]|\b[a-z]+_[a-z]|[∀∃λ↔→⟶≃∈⊆∘⁻ᶜ⊔⊓𝓝]|\b[A-Z][a-z]+[A-Z]|:=|\w\s:\s\w")
-_QUESTION = re.compile(
-    r"\?\s*$|^\s*(?:what|which|when|where|why|who|how|is|are|does|do|can|if)\b|\bis there\b", re.IGNORECASE
-)
-_SYMBOLS = re.compile(r"[=<>≤≥≠+*^/|∑∏∫]")
 
 
 @dataclass(frozen=True)
@@ -64,14 +55,6 @@ class StyleDistance:
     total: float
 
 
-def query_kind(query: str) -> str:
-    """The kind of a query by its surface: latex, lean (names, binders, Lean symbols), question, symbols, or words."""
-    for kind, pattern in (("latex", _LATEX), ("lean", _LEAN), ("question", _QUESTION), ("symbols", _SYMBOLS)):
-        if pattern.search(query):
-            return kind
-    return "words"
-
-
 def token_lengths(queries: Sequence[str], tokenizer: Any) -> np.ndarray:
     """Lengths in the generator's tokens, without special tokens: int64 (n,)."""
     return np.array(
@@ -88,11 +71,10 @@ def style_profile(queries: Sequence[str], tokenizer: Any) -> StyleProfile:
     if not queries:
         raise InputError("queries", "there are none to profile", "check the filters and the judge's threshold")
     lengths = token_lengths(queries, tokenizer)
-    kinds = [query_kind(query) for query in queries]
     return StyleProfile(
         n=len(queries),
         length_quantiles=tuple(float(value) for value in np.quantile(lengths, QUANTILES)),
-        kind_shares=tuple(kinds.count(kind) / len(kinds) for kind in KINDS),
+        kind_shares=kind_shares(queries),
         distinct_share=len({query.casefold() for query in queries}) / len(queries),
     )
 
@@ -103,9 +85,10 @@ def style_distance(generated: Sequence[str], real: Sequence[str], tokenizer: Any
     Raises:
         InputError: one of them is empty.
     """
-    one, other = style_profile(generated, tokenizer), style_profile(real, tokenizer)
-    length = _largest_gap(token_lengths(generated, tokenizer), token_lengths(real, tokenizer))
-    kind = sum(abs(a - b) for a, b in zip(one.kind_shares, other.kind_shares, strict=True)) / 2
+    if not generated or not real:
+        raise InputError("queries", "there are none to compare", "check the filters and the judge's threshold")
+    length = largest_gap(token_lengths(generated, tokenizer), token_lengths(real, tokenizer))
+    kind = kind_distance(generated, real)
     return StyleDistance(length, kind, max(length, kind))
 
 
@@ -140,10 +123,3 @@ def distance_interval(
 def _bounds(values: Sequence[float]) -> tuple[float, float]:
     low, high = np.percentile(values, [2.5, 97.5])
     return float(low), float(high)
-
-
-def _largest_gap(one: np.ndarray, other: np.ndarray) -> float:
-    """Two-sample Kolmogorov-Smirnov statistic."""
-    points = np.union1d(one, other)
-    shares = [np.searchsorted(np.sort(sample), points, side="right") / len(sample) for sample in (one, other)]
-    return float(np.abs(shares[0] - shares[1]).max())

@@ -39,6 +39,7 @@ def audit_inputs(params: Params, sets: Sequence[TrainingSet], expected: Provenan
         declarations=read_table(paths.DECLARATIONS, columns(Declaration)),
         benchmark=to_frame(BenchmarkQuery, benchmark),
         real_lengths=pd.DataFrame({"words": [len(str(query).split()) for query in style["query"]]}),
+        real_queries=tuple(str(query) for query in style["query"]),
         expected=expected,
         settings=AuditSettings(seed=params.seed, **params.audit.model_dump()),
     )

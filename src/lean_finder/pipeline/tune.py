@@ -21,7 +21,6 @@ from typing import Any, Literal
 import numpy as np
 import torch
 
-from lean_finder.corpus.render import render_query
 from lean_finder.errors import InputError
 from lean_finder.evaluation.statistics import bootstrap_means
 from lean_finder.generation.grpo import train_generator
@@ -42,13 +41,13 @@ from lean_finder.pipeline.generators import (
     supervised,
 )
 from lean_finder.pipeline.judges import load_judge
-from lean_finder.pipeline.sets import style_queries, validation_names, validation_pairs
+from lean_finder.pipeline.sets import validation_names
 from lean_finder.pipeline.train_generator import grpo_settings
 from lean_finder.pipeline.train_retriever import query_files, require_passed, training_pairs, training_settings
+from lean_finder.pipeline.validation import training_validation
 from lean_finder.records import Declaration, to_frame
 from lean_finder.retrieval.encoder import Encoder
 from lean_finder.retrieval.exact import exact_ranks
-from lean_finder.retrieval.settings import ValidationSet
 from lean_finder.retrieval.training import train_retriever
 from lean_finder.storage import dvc_md5, write_json
 from lean_finder.tracking import StageRun, nested_run
@@ -198,7 +197,7 @@ def _work(job: _Job) -> None:
 def _try_retriever(params: Params, corpus: Corpus, out: Path, tell: Report) -> list[float]:
     """nDCG@10 of each validation query after training on the arm's pairs."""
     settings = replace(training_settings(params), validate_every=max(1, -(-params.retriever.steps // _LOOKS)))
-    validation = _validation_set(params, corpus)
+    validation = training_validation(params, corpus, params.tuning.documents or len(corpus.names))
 
     def log(figures: Mapping[str, float], step: int) -> None:
         if step and "validation_ndcg_at_10" in figures:
@@ -263,25 +262,6 @@ def _try_generator(params: Params, corpus: Corpus, out: Path, tell: Report) -> l
     scored = zip(rows["consistent"].tolist(), rows["rank_prev"].tolist(), rows["n_tokens"].tolist(), strict=True)
     rows["reward"] = [query_reward(bool(judged), rank or None, tokens, settings) for judged, rank, tokens in scored]
     return [float(value) for value in rows.groupby("declaration", sort=True)["reward"].mean()]
-
-
-def _validation_set(params: Params, corpus: Corpus) -> ValidationSet:
-    """Validation queries against their targets and a sample of the corpus drawn by seed."""
-    pairs = validation_pairs(style_queries(Path(params.data.style)), corpus)
-    if pairs.empty:
-        raise InputError(params.data.style, "no query of a validation declaration", "write some, or change the split")
-    golds = list(dict.fromkeys(pairs["declaration"]))
-    others = [name for name in corpus.names if name not in set(golds)]
-    if params.tuning.documents:
-        room = max(0, params.tuning.documents - len(golds))
-        chosen = np.random.default_rng(params.seed).permutation(len(others))[:room]
-        others = [others[place] for place in sorted(chosen)]
-    place = {name: row for row, name in enumerate(golds)}
-    return ValidationSet(
-        [render_query(text, corpus.renderer) for text in pairs["query"]],
-        [corpus.text(name) for name in [*golds, *others]],
-        [place[name] for name in pairs["declaration"]],
-    )
 
 
 def _inputs(params: Params, subject: str) -> list[Path]:

@@ -65,12 +65,12 @@ def validation_questions(params: Params, corpus: Corpus) -> Questions:
     return Questions(queries, frozenset(query.gold for query in queries))
 
 
-def training_validation(params: Params, corpus: Corpus) -> ValidationSet:
+def training_validation(params: Params, corpus: Corpus, documents: int = _MOST_DOCUMENTS) -> ValidationSet:
     """The questions over a sample of the corpus that contains every answer, rendered for the encoder."""
     questions = validation_questions(params, corpus)
     golds = list(dict.fromkeys(query.gold for query in questions.queries))
     others = np.random.default_rng(params.seed).permutation(np.array(corpus.names, dtype=object))
-    names = list(dict.fromkeys([*golds, *others.tolist()]))[: max(_MOST_DOCUMENTS, len(golds))]
+    names = list(dict.fromkeys([*golds, *others.tolist()]))[: max(documents, len(golds))]
     place = {name: at for at, name in enumerate(names)}
     return ValidationSet(
         [render_query(query.query, corpus.renderer) for query in questions.queries],

@@ -29,4 +29,5 @@ def all_checks(settings: AuditSettings) -> tuple[Check, ...]:
         shape.DUPLICATE,
         shape.LENGTH,
         shape.STYLE,
+        shape.STYLE_DISTANCE,
     )

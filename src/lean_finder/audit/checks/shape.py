@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pandas as pd
 
 from lean_finder.audit.checks.base import WHOLE_SET, Case, Check, add_evidence
 from lean_finder.audit.folding import is_blank
 from lean_finder.audit.inputs import NAME_COLUMNS, TEXT_COLUMNS
 from lean_finder.audit.rows import is_missing
+from lean_finder.surface import kind_distance, largest_gap
 
 _SHORT_ROLES = frozenset({"generated_queries", "generator_sft"})
 
@@ -74,6 +76,22 @@ def find_styles(case: Case) -> dict[int, str]:
     return {WHOLE_SET: f"style {shares.index[0]!r} has {shares.iloc[0]:.0%} of the rows"}
 
 
+def find_style_distance(case: Case) -> dict[int, str]:
+    """A set of generated queries whose lengths or kinds are too far from those of real ones."""
+    real = case.inputs.real_queries
+    if real is None or case.rows.training_set.role != "generated_queries" or "query" not in case.rows.frame:
+        return {}
+    ours = [text for text in case.rows.frame["query"].tolist() if isinstance(text, str) and text.strip()]
+    theirs = [str(text) for text in real]
+    if not ours or not theirs:
+        return {}
+    lengths = [np.array([len(text.split()) for text in texts]) for texts in (ours, theirs)]
+    length, kind = largest_gap(*lengths), kind_distance(ours, theirs)
+    if max(length, kind) <= case.inputs.settings.style_distance:
+        return {}
+    return {WHOLE_SET: f"distance from real queries {length:.2f} in length, {kind:.2f} in kind"}
+
+
 EMPTY_SET = Check(
     "empty_set", "k", "critical", "A set must have rows: an empty one would pass every other check.", find_empty
 )
@@ -89,3 +107,10 @@ LENGTH = Check(
     "query_length", "k", "warning", "Short training queries should be about as long as real ones.", find_lengths
 )
 STYLE = Check("style_share", "k", "warning", "No style should have nearly all rows of a set.", find_styles)
+STYLE_DISTANCE = Check(
+    "style_distance",
+    "k",
+    "warning",
+    "Generated queries should have the lengths and the mix of kinds of real ones.",
+    find_style_distance,
+)
