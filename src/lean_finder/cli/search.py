@@ -130,7 +130,9 @@ def _hybrid(
 ) -> HybridRetriever:
     """Both fused as asked for; what is not asked for, as validation chose."""
     file = artifacts / "fusion.json"
-    chosen = read_json(file)["fusions"][0] if file.is_file() else {"fusion": "reciprocal_rank", "weight": 0.5}
+    chosen: dict[str, Any] = {"fusion": "reciprocal_rank", "weight": 0.5}
+    if file.is_file():
+        chosen = read_json(file)["fusions"][0]
     weights = [1.0, chosen["weight"] if weight is None else weight]
     return HybridRetriever([dense, lexical], weights, fusion=fusion or chosen["fusion"])
 
