@@ -31,9 +31,11 @@ repro: setup ## run the pipeline: what is up to date is not run again
 params: setup ## write params.yaml: make params SCALE=cpu ARMS=rounds
 	$(BIN)/lean-finder params compose scale=$(SCALE) arms=$(ARMS)
 
-ablations: setup ## run the arms of the paper's Tables 7 and 9 as well
+ablations: setup ## run the arms of the paper's Tables 7 and 9 as well; the table: reports/ABLATIONS.md
 	$(BIN)/dvc pull --quiet data.dvc
-	$(BIN)/dvc exp run -S arms=ablations
+	$(BIN)/dvc exp run -S scale=$(SCALE) -S arms=ablations
+	cp reports/RESULTS.md reports/ABLATIONS.md
+	cp reports/results.json reports/ablations.json
 
 tune: setup ## search for better retriever settings on validation: make tune SUBJECT=generator
 	$(BIN)/lean-finder tune $(SUBJECT)
