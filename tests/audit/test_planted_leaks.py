@@ -97,7 +97,7 @@ def test_no_check_can_be_removed(check: str) -> None:
 
 
 def test_every_check_has_a_plant() -> None:
-    """The checks of a whole set are planted in test_shape.py, the manifest's above; every other one has rows here."""
+    """Those of a whole set are tested in test_run.py, the manifest above; every other one has rows here."""
     whole_set = {"empty_set", "query_length", "style_share", "style_distance"}
     names = {check.name for check in all_checks(AuditSettings())} | {"query_meaning"}
     assert names - whole_set == set(_ROW_CHECKS)

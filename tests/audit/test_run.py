@@ -141,6 +141,13 @@ def test_a_capped_check_of_meaning_says_what_it_did_not_read() -> None:
     assert not [note for note in run_audit(inputs, encode=encode).not_checked if "texts of" in note]
 
 
+def test_a_list_of_targets_on_both_sides_is_a_crossing() -> None:
+    frame = pd.DataFrame({"query": ["one of them", "another"], "declaration": [[OTHER, WIDTH, THIRD], [OTHER, THIRD]]})
+    found = run_audit(_one_set(frame)).findings
+    assert found[found["check"] == "split_query"]["row"].tolist() == [1]
+    assert found[found["check"] == "test_target"]["row"].tolist() == [1]
+
+
 def test_whole_set_warnings() -> None:
     frame = pd.DataFrame(
         {

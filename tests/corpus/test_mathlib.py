@@ -35,6 +35,22 @@ HARD = {
     "CategoryTheory.Functor.IsHomLift": "CategoryTheory.FiberedCategory.HomLift",
     "GCDMonoid.gcd_mul_lcm": "Algebra.GCDMonoid.Basic",
     "LinearMap.equivariantProjection": "RepresentationTheory.Maschke",
+    "UniqueSums.uniqueAdd_of_nonempty": "Algebra.Group.UniqueProds.Basic",
+    "IsModularLattice.sup_inf_le_assoc_of_le": "Order.ModularLattice",
+    "CategoryTheory.Limits.HasImageMap.mk'": "CategoryTheory.Limits.Shapes.Images",
+    "Pi.smul_comp": "Algebra.Notation.Pi.Defs",
+    "Pi.vadd_comp": "Algebra.Notation.Pi.Defs",
+    "Mathlib.Meta.Positivity.mersenne_pos_of_pos": "NumberTheory.LucasLehmer",
+    "Irreducible.separable": "FieldTheory.Separable",
+    "PerfectRing.liftEquiv": "FieldTheory.IsPerfectClosure",
+    "CategoryTheory.CommGrpObj": "CategoryTheory.Monoidal.Cartesian.CommGrp_",
+    "instAddCommGroupPolynomialModule": "Algebra.Polynomial.Module.Basic",
+    "ProbabilityTheory.Kernel.singularPart_def": "Probability.Kernel.RadonNikodym",
+    "CuspForm.toSlashInvariantForm": "NumberTheory.ModularForms.Basic",
+    "normUnit_coe_units": "Algebra.GCDMonoid.Basic",
+    "AddQuantale": "Algebra.Order.Quantale",
+    "FreeAddGroup.Red.Step": "GroupTheory.FreeGroup.Basic",
+    "AddEquiv.addMonoidHomCongr": "Algebra.Group.Equiv.Basic",
 }
 
 

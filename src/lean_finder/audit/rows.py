@@ -51,10 +51,12 @@ class Rows:
         return pd.concat(tables, ignore_index=True)
 
     @cached_property
-    def by_name(self) -> dict[str, np.ndarray]:
+    def by_name(self) -> dict[str, list[int]]:
         """Resolved name -> positions in `names`."""
-        groups = self.names.groupby("name", sort=False).indices
-        return {str(name): np.asarray(places) for name, places in groups.items()}
+        found: dict[str, list[int]] = {}
+        for place, name in enumerate(self.names["name"].tolist()):
+            found.setdefault(name, []).append(place)
+        return found
 
     @cached_property
     def by_query(self) -> dict[str, list[int]]:
@@ -117,9 +119,7 @@ class Rows:
         rows: list[int] = []
         raw: list[str] = []
         for row, cell in enumerate(self.frame[column].tolist()):
-            names = [cell] if isinstance(cell, str) else self._list(cell, column, row)
-            whole = ".".join(names)  # some public files write a name as the list of its components
-            for name in [whole] if len(names) > 1 and self._side.knows(whole) else names:
+            for name in [cell] if isinstance(cell, str) else self._listed_names(cell, column, row):
                 if name.strip():
                     rows.append(row)
                     raw.append(name)
@@ -130,6 +130,12 @@ class Rows:
         places = np.array(rows, dtype=np.int64)
         return pd.DataFrame({"row": places, "column": column, "raw": raw, "name": [resolved[name] for name in raw]})
 
+    def _listed_names(self, cell: Any, column: str, row: int) -> list[str]:
+        """The names of a list; of one that holds the components of a name, as in some public files, that name."""
+        names = self._list(cell, column, row)
+        whole = ".".join(names)
+        return [whole] if len(names) > 1 and self._side.knows(whole) else names
+
     def _list(self, cell: Any, column: str, row: int) -> list[str]:
         if is_missing(cell):
             return []
@@ -139,7 +145,11 @@ class Rows:
 
     def _cells(self, column: str) -> Iterator[tuple[int, str]]:
         for row, cell in enumerate(self.frame[column].tolist()):
-            for text in [cell] if isinstance(cell, str) else self._list(cell, column, row):
+            if isinstance(cell, str):
+                if cell:
+                    yield row, cell
+                continue
+            for text in self._list(cell, column, row):
                 if text:
                     yield row, text
 

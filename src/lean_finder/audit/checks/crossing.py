@@ -12,10 +12,12 @@ def _split_table(case: Case) -> dict[str, dict[str, str]]:
     if "splits" not in case.shared:
         table: dict[str, dict[str, str]] = defaultdict(dict)
         for rows in case.others:
-            split_of = {target: case.side.split(target) for target in set(rows.targets) if target}
-            for row, (key, target) in enumerate(zip(rows.query_keys, rows.targets, strict=True)):
-                split = split_of[target] if key and target else ""
-                if split:
+            own = rows.names[rows.names["column"] == "declaration"]
+            split_of = {target: case.side.split(target) for target in set(own["name"])}
+            keys = rows.query_keys
+            for row, target in zip(own["row"].tolist(), own["name"].tolist(), strict=True):
+                key, split = keys[row], split_of[target]
+                if key and split:
                     table[key].setdefault(split, f"{rows.training_set.name} row {rows.numbers[row]} ({target})")
         case.shared["splits"] = {key: places for key, places in table.items() if len(places) > 1}
     return case.shared["splits"]  # type: ignore[return-value]

@@ -17,7 +17,8 @@ def find_manifest_errors(case: Case) -> dict[int, str]:
     seen: dict[str, int] = {}
     found: dict[int, str] = {}
     for row, (name, family, split) in enumerate(zip(names, families, frame["split"].tolist(), strict=True)):
-        if is_missing(name) or is_missing(family) or split not in SPLITS:
+        whole = isinstance(name, str) and isinstance(family, str)
+        if (not whole and (is_missing(name) or is_missing(family))) or split not in SPLITS:
             add_evidence(
                 found, [row], f"declaration {name!r}, family {family!r}, split {split!r}: a cell is missing or unknown"
             )

@@ -20,9 +20,14 @@ def _forms(name: str) -> tuple[str, str, tuple[str, ...]]:
     return name_key(name), name_key(last), tuple(words_of_name(last))
 
 
+@lru_cache(maxsize=400_000)
+def _letters_of_last(name: str) -> str:
+    return name_key(clean_name(name).rpartition(".")[2]).replace("'", "")
+
+
 def may_hold_name(query_key: str, name: str) -> bool:
     """A cheap necessary condition for `name_in_query`: the folded query has the last component's letters in a row."""
-    return _forms(name)[1].replace("'", "") in query_key
+    return _letters_of_last(name) in query_key
 
 
 def name_in_query(query: str, name: str) -> str:

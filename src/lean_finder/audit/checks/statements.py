@@ -61,7 +61,7 @@ def _training(case: Case) -> Stated:
     A hidden name is reported as such; what matters here is a theorem that passes for another one.
     """
     if "statements" not in case.notes:
-        side, table = case.side, case.rows.names["row"].to_numpy()
+        side, table = case.side, case.rows.names["row"].tolist()
         labels: list[str] = []
         texts: list[tuple[str, str]] = []
         rows: list[Sequence[int]] = []
@@ -70,7 +70,7 @@ def _training(case: Case) -> Stated:
             if text is not None and side.split(name) != "test":
                 labels.append(f"the statement of {name}")
                 texts.append(text)
-                rows.append(table[places].tolist())
+                rows.append([table[place] for place in places])
         for formal, carriers in case.rows.by_statement.items():
             labels.append("the formal text")
             texts.append((bare(formal), ""))
