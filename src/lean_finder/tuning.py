@@ -23,7 +23,9 @@ from lean_finder.errors import InputError
 logger = logging.getLogger(__name__)
 
 Setting = bool | int | float | str
-#: Reports a preliminary value at a step; does not return if the trial is not worth going on.
+#: What `Report` raises when the trial is not worth going on.
+Pruned = optuna.TrialPruned
+#: Reports a preliminary value at a step; raises `Pruned`.
 Report = Callable[[float, int], None]
 #: Settings, the trial's number, `Report` -> one value per validation item (their mean is maximised).
 Objective = Callable[[Mapping[str, Setting], int, Report], Sequence[float]]
@@ -117,7 +119,7 @@ def search(study: Study, objective: Objective, worker: int = 0) -> None:
         def report(value: float, step: int) -> None:
             trial.report(value, step)
             if trial.should_prune():
-                raise optuna.TrialPruned(f"{value:.4f} at step {step} is below the median")
+                raise Pruned(f"{value:.4f} at step {step} is below the median")
 
         try:
             values = [float(value) for value in objective(settings, trial.number, report)]

@@ -51,7 +51,7 @@ from lean_finder.retrieval.exact import exact_ranks
 from lean_finder.retrieval.training import train_retriever
 from lean_finder.storage import dvc_md5, write_json
 from lean_finder.tracking import StageRun, nested_run
-from lean_finder.tuning import Dimension, Report, Setting, Study, Trial, best_trial, search, trials_of
+from lean_finder.tuning import Dimension, Pruned, Report, Setting, Study, Trial, best_trial, search, trials_of
 
 logger = logging.getLogger(__name__)
 
@@ -186,10 +186,17 @@ def _work(job: _Job) -> None:
                 tracked.metrics({"preliminary": preliminary}, step)
                 tell(preliminary, step)
 
-            with tempfile.TemporaryDirectory() as scratch:
-                values = value(with_settings(params, settings), corpus, Path(scratch) / "model", told)
-            tracked.metrics({"value": sum(values) / len(values)})
-            return values
+            pruned: Pruned | None = None
+            try:
+                with tempfile.TemporaryDirectory() as scratch:
+                    values = value(with_settings(params, settings), corpus, Path(scratch) / "model", told)
+                tracked.metrics({"value": sum(values) / len(values)})
+            except Pruned as reason:  # a run that ended well, but early
+                tracked.tag("pruned", str(reason))
+                pruned = reason
+        if pruned is not None:
+            raise pruned
+        return values
 
     search(job.study, objective, job.number)
 
