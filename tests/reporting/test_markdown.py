@@ -45,6 +45,10 @@ def test_paper_s_figures_are_labelled_with_their_own_scale(results: dict[str, An
     rows = next(rows for rows in tables(render_markdown(results)) if "paper" in rows[0])
     assert all(row[rows[0].index("paper's scale")].startswith("8B") for row in rows[2:])
     assert "not comparable" in render_markdown(results)
+    at = [rows[0].index(name) for name in ("arm", "metric", "over its predecessor", "paper", "where")]
+    told = {(row[at[0]], row[at[1]]): [row[place] for place in at[2:]] for row in rows[2:]}
+    assert told["r1_difficulty", "nDCG@1"][0].startswith("−") and told["r1_difficulty", "nDCG@1"][1] == "0.453"
+    assert told["r2_base", "nDCG@1"][2] == "Table 9" and told["r0", "nDCG@1"][0] == GAP
 
 
 def test_gains_are_told_whatever_they_are(results: dict[str, Any]) -> None:
