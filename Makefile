@@ -8,6 +8,7 @@ SUBJECT ?= retriever
 export PATH := $(CURDIR)/$(BIN):$(PATH)
 export DVC_NO_ANALYTICS := 1
 export MLFLOW_DISABLE_TELEMETRY := true
+export PYTHONDONTWRITEBYTECODE :=  # a stage is a process: compiling its libraries anew takes it longer than its work
 
 help: ## show this help
 	@grep -E '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-10s %s\n", $$1, $$2}'
