@@ -43,7 +43,7 @@ tune: setup ## search for better retriever settings on validation: make tune SUB
 
 test: setup ## run the tests, the whole DAG at scale smoke among them
 	$(BIN)/dvc pull --quiet data.dvc
-	$(BIN)/python -m pytest -n 2 --dist loadgroup
+	$(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder
 
 test-slow: setup ## what takes longer: a real model server under faults
 	$(BIN)/python -m pytest -m slow

@@ -10,8 +10,6 @@ import pytest
 
 from tests.pipeline.conftest import Clone, make_clone
 
-pytestmark = pytest.mark.xdist_group("bad_input")
-
 GOOD = "/-- Nothing is smaller. -/\ntheorem Small.least (n : Nat) : 0 ≤ n := by sorry\n"
 
 

@@ -21,8 +21,6 @@ from ruamel.yaml import YAML
 from lean_finder.storage import dvc_md5
 from tests.pipeline.conftest import SMOKE, Clone
 
-pytestmark = pytest.mark.xdist_group("end_to_end")
-
 RETRIEVERS = ("r0", "r1", "r2")
 
 
