@@ -22,6 +22,7 @@ import numpy as np
 import torch
 
 from lean_finder.errors import InputError
+from lean_finder.evaluation.metrics import METRICS, metric_matrix
 from lean_finder.evaluation.statistics import bootstrap_means
 from lean_finder.generation.grpo import train_generator
 from lean_finder.generation.models import load_generator
@@ -226,7 +227,7 @@ def _try_retriever(params: Params, corpus: Corpus, out: Path, tell: Report) -> l
         encoder.encode_documents(validation.documents),
         np.asarray(validation.golds, dtype=np.int64),
     )
-    return [float(value) for value in np.where(ranks <= 10, 1 / np.log2(ranks + 1), 0.0)]
+    return [float(value) for value in metric_matrix(ranks.tolist())[:, METRICS.index("ndcg_at_10")]]
 
 
 def _try_generator(params: Params, corpus: Corpus, out: Path, tell: Report) -> list[float]:
