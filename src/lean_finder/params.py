@@ -210,6 +210,10 @@ class AuditParams(Section):
     meaning_texts: Natural
 
 
+class IndexParams(Section):
+    dtype: Literal["float32", "bfloat16"]
+
+
 class EvaluationParams(Section):
     top_k: Annotated[int, Field(ge=100)]
     resamples: Positive
@@ -253,6 +257,7 @@ class Params(Section):
     contract: ContractParams
     paraphrase: ParaphraseParams
     retriever: RetrieverParams
+    index: IndexParams
     generator: GeneratorParams
     judge: JudgeParams
     audit: AuditParams

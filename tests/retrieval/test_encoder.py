@@ -53,6 +53,16 @@ def test_own_forward_pass_equals_transformers(toy: ToyWorld, tmp_path: Path) -> 
         Encoder.load(tmp_path / "model")
 
 
+def test_half_precision_moves_a_vector_by_less_than_a_rank(toy: ToyWorld) -> None:
+    """What `index.dtype: bfloat16` rests on; rounding is 2^-9 of a number, and float32 is what queries keep."""
+    texts = list(toy.documents.values())
+    whole = Encoder.load(toy.encoder, device="cpu").encode_documents(texts)
+    half = Encoder.load(toy.encoder, device="cpu", dtype="bfloat16").encode_documents(texts)
+    assert half.dtype == np.float32
+    assert 0 < np.abs(whole - half).max() < 0.02
+    assert (whole * half).sum(axis=1).min() > 0.999
+
+
 def test_encoding_needs_no_transformers(toy: ToyWorld) -> None:
     """Ten seconds of a core at every start of a stage and of `lean-finder search`."""
     code = "import sys; from pathlib import Path; from lean_finder.retrieval.encoder import Encoder; "

@@ -43,6 +43,9 @@ def test_a_killed_encoding_goes_on_where_it_was(toy: ToyWorld, tmp_path: Path) -
     next((tmp_path / "shards").glob("*.npy")).write_bytes(b"half")
     assert (encode_in_shards(encoder, texts, tmp_path / "shards", 30) == vectors).all()
     assert encoder.encoded in (130, 110)
+    half = CountingEncoder.load(toy.encoder, dtype="bfloat16")  # not the pieces of another number type
+    encode_in_shards(half, texts, tmp_path / "shards", 30)
+    assert half.encoded == 100
     before = encoder.encoded
     encode_in_shards(encoder, [*texts[:-1], "sum"], tmp_path / "shards", 30)
     assert encoder.encoded == before + 10

@@ -28,7 +28,7 @@ def run(params: Params, arm: str, tracked: StageRun) -> None:
     render = partial(render_query, renderer=params.corpus.renderer)
     lexical = LexicalRetriever.build(corpus.names, _texts(corpus), corpus="", render_query=render)
     evaluate_retriever("bm25", lexical, corpus, params, tracked)
-    encoder = Encoder.load(paths.BASE_RETRIEVER)
+    encoder = Encoder.load(paths.BASE_RETRIEVER, dtype=params.index.dtype)
     shards = paths.checkpoints("index", "base")
     dense = DenseRetriever(encoder, build_index(encoder, corpus, shards), render)
     evaluate_retriever("base", dense, corpus, params, tracked)

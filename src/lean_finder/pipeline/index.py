@@ -24,7 +24,7 @@ def run(params: Params, arm: str, tracked: StageRun) -> None:
     corpus = load_corpus(params.corpus.renderer)
     started = time.perf_counter()
     shards = paths.checkpoints("index", arm)
-    index = build_index(Encoder.load(paths.retriever(arm)), corpus, shards)
+    index = build_index(Encoder.load(paths.retriever(arm), dtype=params.index.dtype), corpus, shards)
     seconds = time.perf_counter() - started
     index.save(paths.index(arm))
     forget_shards(shards)

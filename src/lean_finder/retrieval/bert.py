@@ -58,15 +58,15 @@ def is_plain_bert(folder: Path) -> bool:
 
 
 class BertBackbone:
-    """A BERT without head, in evaluation mode, float32."""
+    """A BERT without head, in evaluation mode."""
 
     def __init__(self, weights: dict[str, Tensor], shape: BertShape) -> None:
         self.config = shape
         self._weights = _fused(weights, shape)
 
     @classmethod
-    def load(cls, folder: Path) -> BertBackbone:
-        """Read a folder that `is_plain_bert`.
+    def load(cls, folder: Path, dtype: torch.dtype = torch.float32) -> BertBackbone:
+        """Read a folder that `is_plain_bert`, with its weights in the given type.
 
         Raises:
             InputError: a weight is missing, or has another shape than the config says.
@@ -74,7 +74,7 @@ class BertBackbone:
         config = read_json(folder / "config.json")
         shape = BertShape(**{name: config[name] for name in _SIZES}, layer_norm_eps=config.get("layer_norm_eps", 1e-12))
         weights = {
-            name.removeprefix("bert."): value.float()
+            name.removeprefix("bert."): value.to(dtype)
             for name, value in load_file(folder / "model.safetensors").items()
             if value.is_floating_point()
         }

@@ -29,6 +29,8 @@ Vectors = npt.NDArray[np.float32]
 
 #: Tokens of one batch, padding included: on a CPU what stays in cache, on a GPU what fills it.
 _BATCH_TOKENS = {"cpu": 1024, "cuda": 65536}
+#: Half-wide products on a CPU are done before its threads have met, so they get more at a time.
+_HALF_CPU_TOKENS = 4096
 
 
 def pick_device(name: str) -> torch.device:
@@ -59,6 +61,7 @@ class Encoder:
         *,
         device: torch.device,
         digest: str,
+        dtype: str = "float32",
     ) -> None:
         self.model = model.to(device)
         self.tokenizer = tokenizer
@@ -66,6 +69,8 @@ class Encoder:
         self.device = device
         #: Digest of the weights: the model's identity.
         self.digest = digest
+        #: Type of the weights; vectors are float32 always.
+        self.dtype = dtype
 
     @classmethod
     def load(
@@ -98,15 +103,15 @@ class Encoder:
             contract.require_equal(own, folder)
         model: Backbone
         tokenizer: TokenizerLike
-        if dtype == "float32" and is_plain_bert(folder):
-            model, tokenizer = BertBackbone.load(folder), BertTokenizer.load(folder, contract.end_token)
+        if is_plain_bert(folder):
+            model, tokenizer = BertBackbone.load(folder, DTYPES[dtype]), BertTokenizer.load(folder, contract.end_token)
         else:
             model, tokenizer = load_backbone(folder, DTYPES[dtype]), load_tokenizer(folder, contract)
         longest = max(contract.max_query_tokens, contract.max_document_tokens)
         limit = getattr(model.config, "max_position_embeddings", longest)
         if longest > limit:
             raise InputError(folder, f"contract allows {longest} tokens, the model {limit}", "lower the maximum")
-        return cls(model, tokenizer, contract, device=pick_device(device), digest=digest)
+        return cls(model, tokenizer, contract, device=pick_device(device), digest=digest, dtype=dtype)
 
     @property
     def dim(self) -> int:
@@ -126,7 +131,10 @@ class Encoder:
         lengths = np.fromiter((len(row) for row in rows), dtype=np.int64, count=len(rows))
         vectors = np.empty((len(rows), self.dim), dtype=np.float32)
         pad_id = int(self.tokenizer.pad_token_id or 0)
-        budget = _BATCH_TOKENS["cuda" if self.device.type == "cuda" else "cpu"]
+        on_gpu = self.device.type == "cuda"
+        budget = _BATCH_TOKENS["cuda" if on_gpu else "cpu"]
+        if not on_gpu and self.dtype != "float32":
+            budget = _HALF_CPU_TOKENS
         with (
             torch.inference_mode(),
             tqdm(total=int(lengths.sum()), unit="token", unit_scale=True, disable=not progress, desc=side) as bar,

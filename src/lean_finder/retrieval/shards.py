@@ -23,8 +23,8 @@ SHARD = 4096
 def encode_in_shards(encoder: Encoder, texts: Sequence[str], folder: Path, shard: int = SHARD) -> Vectors:
     """Vectors (n, dim) of rendered documents, in the given order; resumable.
 
-    A shard's file is named by a hash of model, contract and its texts, so that a changed corpus reuses the shards that
-    did not change and never one of another model. Resumed or not, the vectors are the same: shards do not depend on
+    A shard's file is named by a hash of model, number type, contract and its texts, so that a changed corpus reuses
+    the shards that did not change and never one of another model. Resumed or not, the vectors are the same: shards do not depend on
     which of them were there already.
 
     Args:
@@ -53,7 +53,7 @@ def forget_shards(folder: Path) -> None:
 
 
 def _key(encoder: Encoder, texts: Sequence[str]) -> str:
-    digest = hashlib.sha256(f"{encoder.digest}\0{encoder.contract.digest()}\0".encode())
+    digest = hashlib.sha256(f"{encoder.digest}\0{encoder.dtype}\0{encoder.contract.digest()}\0".encode())
     for text in texts:
         digest.update(text.encode() + b"\0")
     return digest.hexdigest()[:32]
