@@ -24,8 +24,8 @@ def encode_in_shards(encoder: Encoder, texts: Sequence[str], folder: Path, shard
     """Vectors (n, dim) of rendered documents, in the given order; resumable.
 
     A shard's file is named by a hash of model, number type, contract and its texts, so that a changed corpus reuses
-    the shards that did not change and never one of another model. Resumed or not, the vectors are the same: shards do not depend on
-    which of them were there already.
+    the shards that did not change and never one of another model. Resumed or not, the vectors are the same: shards do
+    not depend on which of them were there already.
 
     Args:
         encoder: of the documents.
