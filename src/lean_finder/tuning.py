@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import optuna
 from optuna.pruners import MedianPruner
 from optuna.samplers import TPESampler
@@ -19,6 +20,7 @@ from optuna.storages import RDBStorage
 from optuna.trial import FrozenTrial, TrialState
 
 from lean_finder.errors import InputError
+from lean_finder.evaluation.statistics import bootstrap_means
 
 logger = logging.getLogger(__name__)
 
@@ -151,6 +153,45 @@ def best_trial(trials: Sequence[Trial]) -> Trial:
     return max(complete, key=lambda trial: (trial.value or 0.0, -trial.number))
 
 
+def summarise(study: Study, trials: Sequence[Trial], seed: int) -> dict[str, Any]:
+    """The best trial beside the present settings, with the paired difference on the same validation items.
+
+    The best of many trials looks better than it is: the interval says what chance alone does to one difference.
+    """
+    best = best_trial(trials)
+    present = next((trial for trial in trials if trial.present), None)
+    summary: dict[str, Any] = {
+        "study": study.name,
+        "trials": [asdict(trial) for trial in trials],
+        "best": {"number": best.number, "value": best.value, "settings": dict(best.settings)},
+        "present": {"value": present.value if present else None, "settings": dict(study.present)},
+        "difference": None,
+    }
+    if present is not None and present.values:
+        gain = np.array(best.values) - np.array(present.values)
+        [interval] = bootstrap_means(gain[:, None], [str(place) for place in range(len(gain))], seed=seed)
+        summary["difference"] = interval.to_json() | {"items": len(gain)}
+    return summary
+
+
+def report(summary: Mapping[str, Any]) -> str:
+    """The winner as a person applies it."""
+    best, present = summary["best"], summary["present"]
+    changed = {key: value for key, value in best["settings"].items() if value != present["settings"][key]}
+    if not changed:
+        return f"{len(summary['trials'])} trials: the present settings are the best ({best['value']:.4f})"
+    lines = [f"{len(summary['trials'])} trials; best: number {best['number']}, {best['value']:.4f}"]
+    difference = summary["difference"]
+    if difference:
+        lines[0] += (
+            f"; over the present {present['value']:.4f}: {difference['value']:+.4f} "
+            f"[{difference['low']:+.4f}, {difference['high']:+.4f}] on {difference['items']} validation items"
+        )
+    lines += [f"  {key}: {present['settings'][key]} -> {_short(value)}" for key, value in changed.items()]
+    lines.append("apply: dvc exp run " + " ".join(f"-S {key}={_short(value)}" for key, value in changed.items()))
+    return "\n".join(lines)
+
+
 def _open(study: Study, worker: int) -> optuna.Study:
     if not study.space:
         raise InputError("tuning", "the space is empty", "name at least one parameter with what it may be")
@@ -205,3 +246,7 @@ def _trial(item: FrozenTrial) -> Trial:
         present=bool(item.user_attrs.get(_PRESENT)),
         error=str(item.user_attrs.get(_ERROR, "")),
     )
+
+
+def _short(value: Setting) -> str:
+    return f"{value:.3g}" if isinstance(value, float) else str(value)

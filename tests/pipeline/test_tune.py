@@ -22,13 +22,13 @@ from lean_finder.params import Params, parse_params
 from lean_finder.pipeline import paths
 from lean_finder.pipeline.corpus import load_corpus
 from lean_finder.pipeline.index import build_index
-from lean_finder.pipeline.tune import make_study, report, run, summarise, with_settings
+from lean_finder.pipeline.tune import make_study, run, with_settings
 from lean_finder.records import Declaration, SplitRow, to_frame
 from lean_finder.retrieval.encoder import Encoder
 from lean_finder.retrieval.tiny_encoder import make_tiny_encoder
 from lean_finder.storage import read_json, write_json, write_jsonl, write_table
 from lean_finder.tracking import stage_run
-from lean_finder.tuning import Trial, trials_of
+from lean_finder.tuning import Trial, report, summarise, trials_of
 from tests.generation.toy_library import library, style_queries
 
 SMALL = [

@@ -14,7 +14,7 @@ import multiprocessing
 import tempfile
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ProcessPoolExecutor
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
@@ -23,7 +23,6 @@ import torch
 
 from lean_finder.errors import InputError
 from lean_finder.evaluation.metrics import METRICS, metric_matrix
-from lean_finder.evaluation.statistics import bootstrap_means
 from lean_finder.generation.grpo import train_generator
 from lean_finder.generation.models import load_generator
 from lean_finder.generation.prompts import prompt_frame
@@ -52,7 +51,7 @@ from lean_finder.retrieval.exact import exact_ranks
 from lean_finder.retrieval.training import train_retriever
 from lean_finder.storage import dvc_md5, write_json
 from lean_finder.tracking import StageRun, nested_run
-from lean_finder.tuning import Dimension, Pruned, Report, Setting, Study, Trial, best_trial, search, trials_of
+from lean_finder.tuning import Dimension, Pruned, Report, Setting, Study, report, search, summarise, trials_of
 
 logger = logging.getLogger(__name__)
 
@@ -121,45 +120,6 @@ def with_settings(params: Params, settings: Mapping[str, Setting], *, checked: b
         return Params.model_validate(values)
     except ValueError as error:
         raise InputError("tuning", " ".join(str(error).split())[:300], "narrow the space") from error
-
-
-def summarise(study: Study, trials: Sequence[Trial], seed: int) -> dict[str, Any]:
-    """The best trial beside the present settings, with the paired difference on the same validation items.
-
-    The best of many trials looks better than it is: the interval says what chance alone does to one difference.
-    """
-    best = best_trial(trials)
-    present = next((trial for trial in trials if trial.present), None)
-    summary: dict[str, Any] = {
-        "study": study.name,
-        "trials": [asdict(trial) for trial in trials],
-        "best": {"number": best.number, "value": best.value, "settings": dict(best.settings)},
-        "present": {"value": present.value if present else None, "settings": dict(study.present)},
-        "difference": None,
-    }
-    if present is not None and present.values:
-        gain = np.array(best.values) - np.array(present.values)
-        [interval] = bootstrap_means(gain[:, None], [str(place) for place in range(len(gain))], seed=seed)
-        summary["difference"] = interval.to_json() | {"items": len(gain)}
-    return summary
-
-
-def report(summary: Mapping[str, Any]) -> str:
-    """The winner as a person applies it."""
-    best, present = summary["best"], summary["present"]
-    changed = {key: value for key, value in best["settings"].items() if value != present["settings"][key]}
-    if not changed:
-        return f"{len(summary['trials'])} trials: the present settings are the best ({best['value']:.4f})"
-    lines = [f"{len(summary['trials'])} trials; best: number {best['number']}, {best['value']:.4f}"]
-    difference = summary["difference"]
-    if difference:
-        lines[0] += (
-            f"; over the present {present['value']:.4f}: {difference['value']:+.4f} "
-            f"[{difference['low']:+.4f}, {difference['high']:+.4f}] on {difference['items']} validation items"
-        )
-    lines += [f"  {key}: {present['settings'][key]} -> {_short(value)}" for key, value in changed.items()]
-    lines.append("apply: dvc exp run " + " ".join(f"-S {key}={_short(value)}" for key, value in changed.items()))
-    return "\n".join(lines)
 
 
 @dataclass(frozen=True)
@@ -304,7 +264,3 @@ def _value(values: Mapping[str, Any], key: str) -> Any:
     if isinstance(found, Mapping | list):
         raise InputError("tuning", f"{key} is no single value", "name one parameter")
     return found
-
-
-def _short(value: Setting) -> str:
-    return f"{value:.3g}" if isinstance(value, float) else str(value)
