@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 import pytest
 
@@ -21,8 +23,10 @@ class Noisy(ScoringRetriever):
         self.names = names
         self.known = known
 
-    def scores(self, query: str) -> Scores:
-        number = int(query)
+    def scores(self, queries: Sequence[str]) -> Scores:
+        return np.stack([self._values(int(query)) for query in queries])
+
+    def _values(self, number: int) -> Scores:
         values = np.random.default_rng(number + 1000 * self.known.start).random(len(self.names)).astype(np.float32)
         values[number % len(self.names)] += 1.0 if number in self.known else 0.0
         return values
