@@ -13,8 +13,8 @@ from lean_finder.evaluation.metrics import METRICS, metric_matrix
 from lean_finder.retrieval.hybrid import Fusion, scaled
 from lean_finder.retrieval.scoring import Scorer, Scores, query_blocks
 
-#: Weights of the second retriever that are tried; the first has 1. With 0 the first is alone.
-WEIGHTS = (0.0, 0.05, 0.1, 0.2, 0.3, 0.5, 0.75, 1.0)
+#: Weights of the second retriever against 1 of the first: from the first alone to nearly the second alone.
+WEIGHTS = (0.0, 0.05, 0.1, 0.2, 0.3, 0.5, 0.75, 1.0, 1.5, 2.0, 4.0)
 
 
 @dataclass(frozen=True, slots=True)
