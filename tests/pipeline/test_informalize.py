@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-import pytest_socket
 
 from lean_finder.composition import compose
 from lean_finder.corpus.extract import extract_library
@@ -17,7 +16,7 @@ from lean_finder.pipeline.informalize import run
 from lean_finder.records import Declaration, from_frame, to_frame
 from lean_finder.storage import read_json, read_table, write_table, write_text
 from lean_finder.tracking import latest_runs, stage_run
-from tests.generation.chat_server import ChatServer, serving
+from tests.generation.chat_server import OUTPUT_TOKENS, PRICES, PROMPT_TOKENS, ChatServer, cost
 
 LIBRARY = """
 /-- A point. -/
@@ -31,19 +30,11 @@ private theorem Plane.hidden (p : Plane.Point) : p = p := rfl
 theorem Plane.far_iff (p : Plane.Point) : Plane.Far p ↔ 0 < p.x := Iff.rfl
 """
 TITLE = "Title of Plane.Far: It is about Plane.Far."
-#: Enough for three of the four answers that the library needs.
-SMALL = "informalize.budget_tokens=600"
+#: Enough for some of the four answers that the library needs.
+SMALL = f"informalize.budget_tokens={5 * (PROMPT_TOKENS + OUTPUT_TOKENS)}"
 
 #: Overrides of params.yaml -> the table that the stage wrote.
 Stage = Callable[..., dict[str, Declaration]]
-
-
-@pytest.fixture
-def server() -> Iterator[ChatServer]:
-    pytest_socket.enable_socket()
-    pytest_socket.socket_allow_hosts(["127.0.0.1"], allow_unix_socket=True)
-    with serving() as running:
-        yield running
 
 
 @pytest.fixture
@@ -60,8 +51,8 @@ def extracted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> bytes:
 def stage(repository: Path, server: ChatServer, extracted: bytes) -> Stage:
     """Run the stage as DVC does, without the outputs of an earlier run."""
     endpoint = [f"informalize.base_url={server.url}", "informalize.model=toy", "informalize.key_variable=''"]
-    client = ["prompt_price=2.0", "output_price=10.0", "max_output_tokens=50", "concurrency=1"]
-    fixed = [*endpoint, *(f"informalize.{item}" for item in client)]
+    client = PRICES | {"max_output_tokens": 50, "concurrency": 1}
+    fixed = [*endpoint, *(f"informalize.{key}={value}" for key, value in client.items())]
 
     def execute(*overrides: str) -> dict[str, Declaration]:
         params = parse_params(compose(repository / "conf", ["scale=smoke", *fixed, *overrides]), "conf")
@@ -95,7 +86,7 @@ def test_a_spent_budget_ends_it_and_a_larger_one_pays_for_the_rest_only(stage: S
     assert f"- Plane.Far: {TITLE}" in server.prompts["Plane.far_iff"]
     report = read_json(paths.INFORMALIZED)
     assert (report["answered"], report["cached"], report["stopped"]) == (4 - paid, paid, "")
-    assert report["total_cost"] == pytest.approx((400 * 2.0 + 80 * 10.0) / 1e6)
+    assert report["total_cost"] == pytest.approx(cost(4))
     assert latest_runs()["informalize"].data.metrics["cached"] == paid
 
     for renderer in RENDERERS:
