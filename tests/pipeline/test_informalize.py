@@ -10,6 +10,7 @@ import pytest
 from lean_finder.composition import compose
 from lean_finder.corpus.extract import extract_library
 from lean_finder.corpus.render import RENDERERS, render
+from lean_finder.errors import InputError
 from lean_finder.params import parse_params
 from lean_finder.pipeline import paths
 from lean_finder.pipeline.informalize import run
@@ -92,3 +93,9 @@ def test_a_spent_budget_ends_it_and_a_larger_one_pays_for_the_rest_only(stage: S
     for renderer in RENDERERS:
         assert "It is about Plane" in render(found["Plane.Far"], renderer)
     assert "It is about" not in render(found["Plane.Far"], "plain-v1", "formal")
+
+
+def test_a_model_that_the_server_does_not_know_is_named_by_its_own_parameter(stage: Stage, server: ChatServer) -> None:
+    server.faults = [404]
+    with pytest.raises(InputError, match=r"status 404.*check informalize\.model and informalize\.base_url"):
+        stage("informalize.enabled=true")
