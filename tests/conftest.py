@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from pytest_socket import socket_allow_hosts
+
+from tests.generation.chat_server import ChatServer, serving
 
 # Set before any library is imported: they read their environment once.
 os.environ.update(
@@ -33,6 +36,13 @@ def _no_network() -> None:
 def repository() -> Path:
     """The checkout that the tests belong to."""
     return ROOT
+
+
+@pytest.fixture
+def server() -> Iterator[ChatServer]:
+    """A chat server for clients that write descriptions."""
+    with serving() as running:
+        yield running
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

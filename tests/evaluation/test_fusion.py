@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 import pytest
 
 from lean_finder.errors import InputError
-from lean_finder.evaluation.fusion import score_fusions
+from lean_finder.evaluation.fusion import WEIGHTS, score_fusions
 from lean_finder.evaluation.metrics import METRICS, metric_matrix
 from lean_finder.retrieval.hybrid import HybridRetriever
 from lean_finder.retrieval.scoring import Scores, ScoringRetriever
@@ -21,8 +23,10 @@ class Noisy(ScoringRetriever):
         self.names = names
         self.known = known
 
-    def scores(self, query: str) -> Scores:
-        number = int(query)
+    def scores(self, queries: Sequence[str]) -> Scores:
+        return np.stack([self._values(int(query)) for query in queries])
+
+    def _values(self, number: int) -> Scores:
         values = np.random.default_rng(number + 1000 * self.known.start).random(len(self.names)).astype(np.float32)
         values[number % len(self.names)] += 1.0 if number in self.known else 0.0
         return values
@@ -32,7 +36,7 @@ def test_every_figure_is_that_of_the_fused_retriever() -> None:
     queries = [str(number) for number in range(40)]
     left, right = Noisy(range(0, 30)), Noisy(range(20, 40))
     scores = score_fusions(left, right, queries, NAMES)
-    assert len(scores) == 16
+    assert len(scores) == 2 * len(WEIGHTS)
     assert [item.ndcg_at_10 for item in scores] == sorted((item.ndcg_at_10 for item in scores), reverse=True)
     for item in scores:
         hybrid = HybridRetriever([left, right], [1.0, item.weight], fusion=item.fusion)
@@ -42,9 +46,10 @@ def test_every_figure_is_that_of_the_fused_retriever() -> None:
     assert scores[0].weight > 0
 
 
-def test_a_useless_second_retriever_gets_no_weight() -> None:
+def test_a_useless_retriever_gets_little_weight() -> None:
     queries = [str(number) for number in range(40)]
     assert score_fusions(Noisy(range(40)), Noisy(range(0)), queries, NAMES)[0].weight == 0.0
+    assert score_fusions(Noisy(range(0)), Noisy(range(40)), queries, NAMES)[0].weight > 1.0
 
 
 def test_bad_requests_are_refused() -> None:

@@ -12,6 +12,15 @@ from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
+#: What every answer costs in tokens, and a client's settings of what a million of them cost.
+PROMPT_TOKENS, OUTPUT_TOKENS = 100, 20
+PRICES = {"prompt_price": 2.0, "output_price": 10.0}
+
+
+def cost(answers: int) -> float:
+    """What so many answers cost at `PRICES`."""
+    return answers * (PROMPT_TOKENS * PRICES["prompt_price"] + OUTPUT_TOKENS * PRICES["output_price"]) / 1e6
+
 
 @dataclass
 class ChatServer:
@@ -61,7 +70,10 @@ class ChatServer:
         answer: dict[str, Any] = {
             "id": "1", "object": "chat.completion", "created": 1, "model": body["model"],
             "choices": [{"index": 0, "finish_reason": "stop", "message": {"role": "assistant", "content": text}}],
-            "usage": {"prompt_tokens": 100, "completion_tokens": 20, "total_tokens": 120},
+            "usage": {
+                "prompt_tokens": PROMPT_TOKENS, "completion_tokens": OUTPUT_TOKENS,
+                "total_tokens": PROMPT_TOKENS + OUTPUT_TOKENS,
+            },
         }  # fmt: skip
         return 200, json.dumps(answer).encode()
 

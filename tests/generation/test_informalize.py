@@ -8,21 +8,19 @@ import subprocess
 import sys
 import textwrap
 import time
-from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
-import pytest_socket
 
 from lean_finder.errors import InputError
 from lean_finder.generation.informalize import InformalizeSettings, Report, informalize, parse_answer, user_prompt
 from lean_finder.judging.client import ChatClient, ClientSettings
 from lean_finder.records import Declaration, from_frame
 from lean_finder.storage import read_table
-from tests.generation.chat_server import ChatServer, serving
+from tests.generation.chat_server import PRICES, ChatServer, cost
 
 
 def decl(name: str, signature: str = ": Prop", **more: str) -> Declaration:
@@ -37,14 +35,6 @@ LIBRARY = [
     decl("Far.thing", ": Type"),
 ]
 CHAIN = [decl(f"c{number}", f": c{number - 1}" if number else ": Type") for number in range(12)]
-
-
-@pytest.fixture
-def server() -> Iterator[ChatServer]:
-    pytest_socket.enable_socket()
-    pytest_socket.socket_allow_hosts(["127.0.0.1"], allow_unix_socket=True)
-    with serving() as running:
-        yield running
 
 
 def describe(library: list[Declaration], url: str, folder: Path, batch_size: int = 512, **client: Any) -> Report:
@@ -69,13 +59,12 @@ def test_prompts_show_what_was_described_before(server: ChatServer, tmp_path: Pa
 
 
 def test_a_second_run_asks_nothing_and_writes_the_same_bytes(server: ChatServer, tmp_path: Path) -> None:
-    prices = {"prompt_price": 2.0, "output_price": 10.0}
-    first = describe(LIBRARY, server.url, tmp_path, **prices)
+    first = describe(LIBRARY, server.url, tmp_path, **PRICES)
     before = (tmp_path / "declarations.parquet").read_bytes()
-    again = describe(LIBRARY, server.url, tmp_path, **prices)
+    again = describe(LIBRARY, server.url, tmp_path, **PRICES)
     assert len(server.asked) == 5
     assert (again.cached, again.attempts, again.cost) == (5, 0, 0.0)
-    assert first.cost == again.total_cost == pytest.approx((500 * 2.0 + 100 * 10.0) / 1e6)
+    assert first.cost == again.total_cost == pytest.approx(cost(5))
     assert (tmp_path / "declarations.parquet").read_bytes() == before
 
 

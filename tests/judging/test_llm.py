@@ -207,9 +207,9 @@ def test_unusable_endpoints_are_refused_with_the_reason(
 ) -> None:
     with pytest.raises(InputError, match="cannot be reached"):
         judge_with("http://127.0.0.1:9/v1", tmp_path / "a.sqlite", max_attempts=2).judge(QUERIES[:1], NAMES[:1])
-    for status in ("401", "404"):
+    for status, fix in (("401", "check the key"), ("404", r"check judge\.model and judge\.base_url")):
         proxy = FaultProxy(chat.url, lambda number, status=status: status)
-        with serving(proxy.handler) as url, pytest.raises(InputError, match=f"status {status}"):
+        with serving(proxy.handler) as url, pytest.raises(InputError, match=f"status {status}.*{fix}"):
             judge_with(url, tmp_path / "b.sqlite").judge(QUERIES[:1], NAMES[:1])
     monkeypatch.delenv("NO_SUCH_KEY", raising=False)
     with pytest.raises(InputError, match="NO_SUCH_KEY: is not set"):

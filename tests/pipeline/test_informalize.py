@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-import pytest_socket
 
 from lean_finder.composition import compose
 from lean_finder.corpus.extract import extract_library
 from lean_finder.corpus.render import RENDERERS, render
+from lean_finder.errors import InputError
 from lean_finder.params import parse_params
 from lean_finder.pipeline import paths
 from lean_finder.pipeline.informalize import run
 from lean_finder.records import Declaration, from_frame, to_frame
 from lean_finder.storage import read_json, read_table, write_table, write_text
 from lean_finder.tracking import latest_runs, stage_run
-from tests.generation.chat_server import ChatServer, serving
+from tests.generation.chat_server import OUTPUT_TOKENS, PRICES, PROMPT_TOKENS, ChatServer, cost
 
 LIBRARY = """
 /-- A point. -/
@@ -31,19 +31,11 @@ private theorem Plane.hidden (p : Plane.Point) : p = p := rfl
 theorem Plane.far_iff (p : Plane.Point) : Plane.Far p ↔ 0 < p.x := Iff.rfl
 """
 TITLE = "Title of Plane.Far: It is about Plane.Far."
-#: Enough for three of the four answers that the library needs.
-SMALL = "informalize.budget_tokens=600"
+#: Enough for some of the four answers that the library needs.
+SMALL = f"informalize.budget_tokens={5 * (PROMPT_TOKENS + OUTPUT_TOKENS)}"
 
 #: Overrides of params.yaml -> the table that the stage wrote.
 Stage = Callable[..., dict[str, Declaration]]
-
-
-@pytest.fixture
-def server() -> Iterator[ChatServer]:
-    pytest_socket.enable_socket()
-    pytest_socket.socket_allow_hosts(["127.0.0.1"], allow_unix_socket=True)
-    with serving() as running:
-        yield running
 
 
 @pytest.fixture
@@ -60,8 +52,8 @@ def extracted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> bytes:
 def stage(repository: Path, server: ChatServer, extracted: bytes) -> Stage:
     """Run the stage as DVC does, without the outputs of an earlier run."""
     endpoint = [f"informalize.base_url={server.url}", "informalize.model=toy", "informalize.key_variable=''"]
-    client = ["prompt_price=2.0", "output_price=10.0", "max_output_tokens=50", "concurrency=1"]
-    fixed = [*endpoint, *(f"informalize.{item}" for item in client)]
+    client = PRICES | {"max_output_tokens": 50, "concurrency": 1}
+    fixed = [*endpoint, *(f"informalize.{key}={value}" for key, value in client.items())]
 
     def execute(*overrides: str) -> dict[str, Declaration]:
         params = parse_params(compose(repository / "conf", ["scale=smoke", *fixed, *overrides]), "conf")
@@ -95,9 +87,15 @@ def test_a_spent_budget_ends_it_and_a_larger_one_pays_for_the_rest_only(stage: S
     assert f"- Plane.Far: {TITLE}" in server.prompts["Plane.far_iff"]
     report = read_json(paths.INFORMALIZED)
     assert (report["answered"], report["cached"], report["stopped"]) == (4 - paid, paid, "")
-    assert report["total_cost"] == pytest.approx((400 * 2.0 + 80 * 10.0) / 1e6)
+    assert report["total_cost"] == pytest.approx(cost(4))
     assert latest_runs()["informalize"].data.metrics["cached"] == paid
 
     for renderer in RENDERERS:
         assert "It is about Plane" in render(found["Plane.Far"], renderer)
     assert "It is about" not in render(found["Plane.Far"], "plain-v1", "formal")
+
+
+def test_a_model_that_the_server_does_not_know_is_named_by_its_own_parameter(stage: Stage, server: ChatServer) -> None:
+    server.faults = [404]
+    with pytest.raises(InputError, match=r"status 404.*check informalize\.model and informalize\.base_url"):
+        stage("informalize.enabled=true")

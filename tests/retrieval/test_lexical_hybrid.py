@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import math
 from collections import Counter
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 from lean_finder.errors import InputError
+from lean_finder.retrieval import scoring
 from lean_finder.retrieval.contract import TokenizationContract
 from lean_finder.retrieval.dense import DenseRetriever
 from lean_finder.retrieval.encoder import Encoder
@@ -70,7 +72,7 @@ def test_bm25_by_formula(lexical: LexicalRetriever) -> None:
             idf = math.log(1 + (len(rows) - holders + 0.5) / (holders + 0.5))
             total += idf * row[word] / (row[word] + 1.5 * (0.25 + 0.75 * row.total() / average))
         expected.append(total)
-    assert lexical.scores("preimage compact") == pytest.approx(expected, abs=1e-5)
+    assert lexical.scores(["preimage compact"])[0] == pytest.approx(expected, abs=1e-5)
 
 
 def test_lexical_ranks(lexical: LexicalRetriever) -> None:
@@ -84,8 +86,8 @@ def test_lexical_ranks(lexical: LexicalRetriever) -> None:
 def test_lexical_folder(lexical: LexicalRetriever, tmp_path: Path) -> None:
     lexical.save(tmp_path / "bm25")
     again = LexicalRetriever.load(tmp_path / "bm25", corpus="c" * 64)
-    for query in ("compact image", "unknownword", "⊔ preimage"):
-        assert again.scores(query).tolist() == lexical.scores(query).tolist()
+    queries = ["compact image", "unknownword", "⊔ preimage"]
+    assert again.scores(queries).tolist() == lexical.scores(queries).tolist()
     with pytest.raises(InputError, match="another corpus"):
         LexicalRetriever.load(tmp_path / "bm25", corpus="d" * 64)
     meta = tmp_path / "bm25" / "meta.json"
@@ -100,6 +102,9 @@ def test_lexical_folder(lexical: LexicalRetriever, tmp_path: Path) -> None:
 
 def test_competition_ranks_count_ties_against() -> None:
     assert competition_ranks(np.array([0.5, 0.9, 0.5, 0.1], dtype=np.float32)).tolist() == [3, 1, 3, 4]
+    assert competition_ranks(np.zeros(3, dtype=np.float32)).tolist() == [3, 3, 3]
+    drawn = np.random.default_rng(0).integers(-20, 20, 300).astype(np.float32)
+    assert competition_ranks(drawn).tolist() == (drawn >= drawn[:, None]).sum(1).tolist()
 
 
 class Fixed(ScoringRetriever):
@@ -109,18 +114,18 @@ class Fixed(ScoringRetriever):
         self.names = ["a", "b", "c"]
         self.values = np.array(values, dtype=np.float32)
 
-    def scores(self, query: str) -> np.ndarray:
-        return self.values
+    def scores(self, queries: Sequence[str]) -> np.ndarray:
+        return np.tile(self.values, (len(queries), 1))
 
 
 def test_fusions_by_hand() -> None:
     left, right = Fixed(0.9, 0.8, 0.1), Fixed(0.0, 5.0, 5.0)
-    reciprocal = HybridRetriever([left, right], [1.0, 0.5], constant=60).scores("x")
+    reciprocal = HybridRetriever([left, right], [1.0, 0.5], constant=60).scores(["x"])[0]
     expected = [1 / 61 + 0.5 / 63, 1 / 62 + 0.5 / 62, 1 / 63 + 0.5 / 62]
     assert reciprocal == pytest.approx(expected, rel=1e-6)
-    weighted = HybridRetriever([left, right], [1.0, 0.5], fusion="weighted").scores("x")
+    weighted = HybridRetriever([left, right], [1.0, 0.5], fusion="weighted").scores(["x"])[0]
     assert weighted == pytest.approx([1.0, 0.875 + 0.5, 0.5], rel=1e-6)
-    flat = HybridRetriever([left, Fixed(2, 2, 2)], [1.0, 1.0], fusion="weighted").scores("x")
+    flat = HybridRetriever([left, Fixed(2, 2, 2)], [1.0, 1.0], fusion="weighted").scores(["x"])[0]
     assert flat == pytest.approx([1.0, 0.875, 0.0], rel=1e-6)
 
 
@@ -149,8 +154,50 @@ def test_every_retriever_agrees_with_itself(dense: DenseRetriever, toy: ToyWorld
         for answer, gold, rank in zip(answers, golds, retriever.gold_ranks(queries, golds), strict=True):
             place = answer.names.index(gold)
             last_equal = max(at for at, score in enumerate(answer.scores) if score >= answer.scores[place] - 1e-6)
-            assert rank is not None and place + 1 <= rank <= last_equal + 1
+            assert type(rank) is int and place + 1 <= rank <= last_equal + 1
             assert list(answer.scores) == sorted(answer.scores, reverse=True)
+
+
+def test_many_queries_at_once_are_ranked_as_each_alone(
+    dense: DenseRetriever, toy: ToyWorld, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Blocks of three queries; a query that comes twice, and golds asked after the ranking, change nothing."""
+    monkeypatch.setattr(scoring, "_BLOCK_SCORES", 3 * len(dense.names) + 1)
+    lexical = LexicalRetriever.build(dense.names, list(toy.documents.values()), corpus="")
+    queries = [toy.query(name) for name in dense.names[::48]]
+    queries += [toy.documents[name] for name in dense.names[7:384:60]] + queries[:2]
+    golds = [dense.names[11 * at] for at in range(len(queries))]
+    for kind in ("reciprocal_rank", "weighted"):
+        together = HybridRetriever([dense, lexical], [1, 0.3], fusion=kind)
+        answers, ranks = together.rank(queries, 20), together.gold_ranks(queries, golds)
+        for query, gold, answer, rank in zip(queries, golds, answers, ranks, strict=True):
+            alone = HybridRetriever([dense, lexical], [1, 0.3], fusion=kind)
+            assert alone.rank([query], 20)[0].names == answer.names
+            assert alone.gold_ranks([query], [gold]) == [rank]
+
+
+class Counting(Fixed):
+    """Notes what it is asked."""
+
+    def __init__(self) -> None:
+        super().__init__(0.9, 0.8, 0.1)
+        self.asked: list[list[str]] = []
+
+    def scores(self, queries: Sequence[str]) -> np.ndarray:
+        self.asked.append(list(queries))
+        return super().scores(queries)
+
+
+def test_a_batch_is_scored_once_for_its_ranking_and_its_golds(monkeypatch: pytest.MonkeyPatch) -> None:
+    part, unused = Counting(), Counting()
+    hybrid = HybridRetriever([part, unused], [1.0, 0.0])
+    queries = ["x", "y", "x"]
+    assert hybrid.rank(queries, 2)[2].names == ("a", "b")
+    assert hybrid.gold_ranks(["x", "x", "y"], ["b", "Absent", "c"]) == [2, None, 3]
+    assert (part.asked, unused.asked) == ([["x", "y"]], [])
+    monkeypatch.setattr(scoring, "_BLOCK_SCORES", 2 * len(hybrid.names))
+    hybrid.rank(["p", "q", "r"], 1)
+    assert part.asked[1:] == [["p", "q"], ["r"]]
 
 
 def test_dense_retriever_refuses_another_model_or_contract(dense: DenseRetriever) -> None:

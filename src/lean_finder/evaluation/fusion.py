@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import get_args
 
@@ -10,10 +10,11 @@ import numpy as np
 
 from lean_finder.errors import InputError
 from lean_finder.evaluation.metrics import METRICS, metric_matrix
-from lean_finder.retrieval.hybrid import Fusion, Scorer, scaled
+from lean_finder.retrieval.hybrid import Fusion, scaled
+from lean_finder.retrieval.scoring import Scorer, Scores, query_blocks
 
-#: Weights of the second retriever that are tried; the first has 1. With 0 the first is alone.
-WEIGHTS = (0.0, 0.05, 0.1, 0.2, 0.3, 0.5, 0.75, 1.0)
+#: Weights of the second retriever against 1 of the first: from the first alone to nearly the second alone.
+WEIGHTS = (0.0, 0.05, 0.1, 0.2, 0.3, 0.5, 0.75, 1.0, 1.5, 2.0, 4.0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,7 +35,7 @@ def score_fusions(
 ) -> list[FusionScore]:
     """Every fusion with every weight of `second`, best first; among equals the smaller weight first.
 
-    Each query is scored once by each retriever, whatever the number of fusions.
+    Queries are scored in blocks, once by each retriever, whatever the number of fusions.
 
     Raises:
         InputError: no queries, different corpora, a negative weight, or a gold outside the corpus.
@@ -50,15 +51,20 @@ def score_fusions(
         raise InputError(missing[0], "gold of a validation query is not in the corpus", "validate on this corpus")
     ways = [(fusion, weight) for fusion in get_args(Fusion) for weight in weights]
     ranks = np.empty((len(ways), len(queries)), dtype=np.int64)
-    for column, (query, gold) in enumerate(zip(queries, golds, strict=True)):
-        parts = first.scores(query), second.scores(query)
+    for column, (parts, gold) in enumerate(zip(_scored(first, second, queries), golds, strict=True)):
         scales = {fusion: [scaled(part, fusion) for part in parts] for fusion in get_args(Fusion)}
         for row, (fusion, weight) in enumerate(ways):
             fused = scales[fusion][0] + np.float32(weight) * scales[fusion][1]
-            ranks[row, column] = (fused >= fused[places[gold]]).sum()
+            ranks[row, column] = np.count_nonzero(fused >= fused[places[gold]])
     column = METRICS.index("ndcg_at_10")
     scores = [
         FusionScore(fusion, weight, float(metric_matrix(row.tolist())[:, column].mean()))
         for (fusion, weight), row in zip(ways, ranks, strict=True)
     ]
     return sorted(scores, key=lambda item: (-item.ndcg_at_10, item.weight, item.fusion))
+
+
+def _scored(first: Scorer, second: Scorer, queries: Sequence[str]) -> Iterator[tuple[Scores, Scores]]:
+    """Both retrievers' scores (names,) of each query, in order."""
+    for block in query_blocks(queries, len(first.names)):
+        yield from zip(first.scores(block), second.scores(block), strict=True)

@@ -151,10 +151,12 @@ class ChatClient:
     Args:
         settings: endpoint and limits.
         cache: the SQLite file of answers; made if absent.
+        params: the section of params.yaml that has the endpoint, named to whoever has to correct it.
     """
 
-    def __init__(self, settings: ClientSettings, cache: Path) -> None:
+    def __init__(self, settings: ClientSettings, cache: Path, params: str = "judge") -> None:
         self.settings = settings
+        self._params = params
         self.summary = ClientSummary()
         self._cache = Path(cache)
         self._in_flight_tokens = 0
@@ -328,7 +330,7 @@ class ChatClient:
         """What an HTTP error status means."""
         status, detail = error.status_code, " ".join(str(error).split())[:200]
         if status in _FATAL_STATUS:
-            fix = "check the key" if status != 404 else "check judge.model and judge.base_url"
+            fix = "check the key" if status != 404 else f"check {self._params}.model and {self._params}.base_url"
             raise InputError(self.settings.base_url, f"refused with status {status}: {detail}", fix) from error
         if status in _TRANSIENT_STATUS or status >= 500:
             try:

@@ -17,11 +17,11 @@ from lean_finder.evaluation.fusion import score_fusions
 from lean_finder.params import Params
 from lean_finder.pipeline import paths
 from lean_finder.pipeline.corpus import Corpus, load_corpus
+from lean_finder.pipeline.lexical import build_lexical
 from lean_finder.pipeline.validation import validation_questions
 from lean_finder.retrieval.dense import DenseRetriever
 from lean_finder.retrieval.encoder import Encoder
 from lean_finder.retrieval.index import DenseIndex
-from lean_finder.retrieval.lexical import LexicalRetriever
 from lean_finder.storage import write_json
 from lean_finder.tracking import StageRun
 
@@ -34,8 +34,7 @@ def run(params: Params, arm: str, tracked: StageRun) -> None:
     corpus = load_corpus(params.corpus.renderer)
     questions = validation_questions(params, corpus)
     render = partial(render_query, renderer=params.corpus.renderer)
-    texts = [questions.text(corpus, name) for name in corpus.names]
-    lexical = LexicalRetriever.build(corpus.names, texts, corpus="", render_query=render)
+    lexical = build_lexical(corpus, partial(questions.text, corpus))
     encoder = Encoder.load(paths.retriever(params.final))
     index = _with_formal(DenseIndex.load(paths.index(params.final)), encoder, corpus, sorted(questions.masked))
     queries = questions.queries

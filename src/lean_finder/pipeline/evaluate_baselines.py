@@ -11,12 +11,12 @@ from functools import partial
 from lean_finder.corpus.render import render_query
 from lean_finder.params import Params
 from lean_finder.pipeline import paths
-from lean_finder.pipeline.corpus import Corpus, load_corpus
+from lean_finder.pipeline.corpus import load_corpus
 from lean_finder.pipeline.index import build_index
+from lean_finder.pipeline.lexical import build_lexical
 from lean_finder.pipeline.scoring import evaluate_retriever
 from lean_finder.retrieval.dense import DenseRetriever
 from lean_finder.retrieval.encoder import Encoder
-from lean_finder.retrieval.lexical import LexicalRetriever
 from lean_finder.retrieval.shards import forget_shards
 from lean_finder.tracking import StageRun
 
@@ -25,15 +25,10 @@ def run(params: Params, arm: str, tracked: StageRun) -> None:
     """Evaluate both without training anything."""
     tracked.input(paths.BASE_RETRIEVER, "retriever")
     corpus = load_corpus(params.corpus.renderer)
-    render = partial(render_query, renderer=params.corpus.renderer)
-    lexical = LexicalRetriever.build(corpus.names, _texts(corpus), corpus="", render_query=render)
-    evaluate_retriever("bm25", lexical, corpus, params, tracked)
+    evaluate_retriever("bm25", build_lexical(corpus), corpus, params, tracked)
     encoder = Encoder.load(paths.BASE_RETRIEVER, dtype=params.index.dtype)
     shards = paths.checkpoints("index", "base")
+    render = partial(render_query, renderer=params.corpus.renderer)
     dense = DenseRetriever(encoder, build_index(encoder, corpus, shards), render)
     evaluate_retriever("base", dense, corpus, params, tracked)
     forget_shards(shards)
-
-
-def _texts(corpus: Corpus) -> list[str]:
-    return [corpus.text(name) for name in corpus.names]

@@ -13,12 +13,12 @@ from lean_finder.params import Params
 from lean_finder.pipeline import paths
 from lean_finder.pipeline.corpus import load_corpus
 from lean_finder.pipeline.evaluate import certified
+from lean_finder.pipeline.lexical import build_lexical
 from lean_finder.pipeline.scoring import evaluate_retriever
 from lean_finder.retrieval.dense import DenseRetriever
 from lean_finder.retrieval.encoder import Encoder
 from lean_finder.retrieval.hybrid import HybridRetriever
 from lean_finder.retrieval.index import DenseIndex
-from lean_finder.retrieval.lexical import LexicalRetriever
 from lean_finder.storage import read_json
 from lean_finder.tracking import StageRun
 
@@ -30,9 +30,7 @@ def run(params: Params, arm: str, tracked: StageRun) -> None:
     corpus = load_corpus(params.corpus.renderer)
     best = read_json(paths.FUSION)["fusions"][0]
     render = partial(render_query, renderer=params.corpus.renderer)
-    texts = [corpus.text(name) for name in corpus.names]
-    lexical = LexicalRetriever.build(corpus.names, texts, corpus="", render_query=render)
     encoder = Encoder.load(paths.retriever(params.final))
     dense = DenseRetriever(encoder, DenseIndex.load(paths.index(params.final)), render)
-    hybrid = HybridRetriever([dense, lexical], [1.0, best["weight"]], fusion=best["fusion"])
+    hybrid = HybridRetriever([dense, build_lexical(corpus)], [1.0, best["weight"]], fusion=best["fusion"])
     evaluate_retriever("hybrid", hybrid, corpus, params, tracked, standing)

@@ -44,9 +44,8 @@ def _describe(asked: InformalizeParams) -> Report:
         if not getattr(asked, key):
             raise InputError(f"informalize.{key}", "descriptions need an endpoint and a model", "name them in conf/")
     declarations = from_frame(Declaration, read_table(paths.EXTRACTED, columns(Declaration)))
-    report = informalize(
-        declarations, ChatClient(_client(asked), paths.INFORMAL_CACHE), _prompts(asked), paths.DECLARATIONS
-    )
+    chat = ChatClient(_client(asked), paths.INFORMAL_CACHE, "informalize")
+    report = informalize(declarations, chat, _prompts(asked), paths.DECLARATIONS)
     if report.stopped and report.stopped != "budget":
         raise InputError(asked.base_url, f"{report.stopped}: {report.failed}", "look at the server, then run again")
     logger.info(

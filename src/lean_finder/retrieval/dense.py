@@ -59,9 +59,9 @@ class DenseRetriever:
         """Of the corpus, in index order."""
         return self.index.names
 
-    def scores(self, query: str) -> Vectors:
-        """Cosine of every declaration with one query: the part of a hybrid."""
-        return self.index.vectors @ self._encode([query])[0]
+    def scores(self, queries: Sequence[str]) -> Vectors:
+        """Cosine (queries, names) of every declaration: the part of a hybrid."""
+        return self._encode(queries) @ self.index.vectors.T
 
     def _encode(self, queries: Sequence[str]) -> Vectors:
         """Vectors (n, dim). The last batch is kept: its ranking and its golds' ranks are asked one after the other."""

@@ -9,27 +9,14 @@ Both fusions run over the whole corpus, so their ranks are exact like those of t
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Literal, Protocol, get_args
+from typing import Literal, get_args
 
 import numpy as np
 
 from lean_finder.errors import InputError
-from lean_finder.retrieval.scoring import Scores, ScoringRetriever, competition_ranks
+from lean_finder.retrieval.scoring import Scorer, Scores, ScoringRetriever, competition_ranks
 
 Fusion = Literal["reciprocal_rank", "weighted"]
-
-
-class Scorer(Protocol):
-    """A part of a fusion: dense and lexical retrievers both are."""
-
-    @property
-    def names(self) -> list[str]:
-        """Of the corpus, in order."""
-        ...
-
-    def scores(self, query: str) -> Scores:
-        """Score of every declaration."""
-        ...
 
 
 class HybridRetriever(ScoringRetriever):
@@ -65,11 +52,13 @@ class HybridRetriever(ScoringRetriever):
         self._fusion: Fusion = fusion
         self._constant = constant
 
-    def scores(self, query: str) -> Scores:
-        """Fused scores of every declaration."""
-        total = np.zeros(len(self.names), dtype=np.float32)
+    def scores(self, queries: Sequence[str]) -> Scores:
+        """Fused scores (queries, names); each part is asked for all queries at once."""
+        total = np.zeros((len(queries), len(self.names)), dtype=np.float32)
         for part, weight in zip(self._parts, self._weights, strict=True):
-            total += np.float32(weight) * scaled(part.scores(query), self._fusion, self._constant)
+            if weight:
+                for row, scores in zip(total, part.scores(queries), strict=True):
+                    row += np.float32(weight) * scaled(scores, self._fusion, self._constant)
         return total
 
 

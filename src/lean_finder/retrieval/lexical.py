@@ -116,9 +116,11 @@ class LexicalRetriever(ScoringRetriever):
             raise InputError(folder, f"damaged lexical index: {len(names)} names of {meta.get('size')}", _FIX)
         return cls(names, model, meta["corpus"], render_query)
 
-    def scores(self, query: str) -> Scores:
-        """BM25 scores; 0 for a declaration that shares no token, for all of them if no token is known."""
-        known = self._model.get_tokens_ids(lexical_tokens(self._render_query(clean_query(query))))
-        if not known:
-            return np.zeros(len(self.names), dtype=np.float32)
-        return self._model.get_scores_from_ids(known).astype(np.float32)[: len(self.names)]
+    def scores(self, queries: Sequence[str]) -> Scores:
+        """BM25 scores (queries, names); 0 for a declaration that shares no token, for all if no token is known."""
+        scores = np.zeros((len(queries), len(self.names)), dtype=np.float32)
+        for row, query in zip(scores, queries, strict=True):
+            known = self._model.get_tokens_ids(lexical_tokens(self._render_query(clean_query(query))))
+            if known:
+                row[:] = self._model.get_scores_from_ids(known)[: len(row)]
+        return scores

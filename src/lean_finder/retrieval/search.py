@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Sequence
 from dataclasses import asdict, dataclass
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -13,23 +13,10 @@ from lean_finder.errors import InputError
 from lean_finder.records import Declaration
 from lean_finder.retrieval.lexical import lexical_tokens
 from lean_finder.retrieval.retriever import clean_query
-from lean_finder.retrieval.scoring import Scores, best_places
+from lean_finder.retrieval.scoring import Scorer, best_places
 
 #: Longest docstring head shown, in characters.
 _HEAD = 160
-
-
-class Scorer(Protocol):
-    """A retriever that scores the whole corpus: dense, lexical or hybrid."""
-
-    @property
-    def names(self) -> list[str]:
-        """Of the corpus, in order."""
-        ...
-
-    def scores(self, query: str) -> Scores:
-        """Score of every declaration."""
-        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,7 +103,7 @@ def search(
     wanted = wanted or SearchFilter()
     _require_known("kind", wanted.kinds, {declaration.kind for declaration in declarations})
     query = clean_query(query)
-    scores = retriever.scores(query)
+    (scores,) = retriever.scores([query])
     mask = np.fromiter(map(wanted.accepts, declarations), dtype=bool, count=len(declarations))
     allowed = np.flatnonzero(mask)
     if not len(allowed):
