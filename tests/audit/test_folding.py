@@ -8,12 +8,22 @@ from datasketch import MinHash
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lean_finder.audit import folding
+from lean_finder.audit import workers
 from lean_finder.audit.checks.names import name_in_query
-from lean_finder.audit.folding import Vocabulary, clean_name, fold_tokens, is_blank, name_key, squeeze, words_of_name
-from lean_finder.audit.minhash import BANDS, ROWS, candidates, mix, signatures
+from lean_finder.audit.folding import (
+    Vocabulary,
+    clean_name,
+    fold_piece,
+    fold_tokens,
+    is_blank,
+    name_key,
+    squeeze,
+    words_of_name,
+)
+from lean_finder.audit.minhash import BANDS, ROWS, candidates, is_in, mix, signatures
 from lean_finder.audit.statements import parse_statement, sketch
 from lean_finder.audit.textindex import HiddenText, TextIndex
+from lean_finder.audit.workers import Workers
 
 
 def _key(text: str) -> str:
@@ -65,9 +75,10 @@ def test_names_meet_their_disguises(name: str) -> None:
 def test_two_processes_fold_as_one(monkeypatch: pytest.MonkeyPatch) -> None:
     texts = [f"the {'abcdefghij'[place % 10] * 3} sets of size {place} ≤ n" for place in range(60)] + ["", "of the"]
     alone = Vocabulary().fold(texts)
-    monkeypatch.setattr(folding, "_MANY", 10)
-    monkeypatch.setattr(folding, "_PIECE", 7)
-    together = Vocabulary().fold(texts)
+    monkeypatch.setattr(workers, "_MANY", 10)
+    monkeypatch.setattr(workers, "_PIECE", 7)
+    with Workers() as pool:
+        together = Vocabulary().join(pool.start(fold_piece, texts))
     assert together.keys == alone.keys
     assert together.words.tolist() == alone.words.tolist()
     assert together.offsets.tolist() == alone.offsets.tolist()
@@ -162,6 +173,15 @@ def test_candidates_hold_every_close_pair() -> None:
 
     probe, other = candidates(sign(known), sign(close), 0.75)
     assert list(zip(probe.tolist(), other.tolist(), strict=True)) == [(place, place) for place in range(50)]
+
+
+def test_looking_hashes_up_equals_membership() -> None:
+    few = np.sort(mix(np.arange(0, 5000, 3, dtype=np.uint64)))
+    # Neighbours of the few share their leading bits with them, and the extremes stand before and after them all.
+    many = np.concatenate([mix(np.arange(6000, dtype=np.uint64)), few + np.uint64(1), few - np.uint64(1)])
+    many = np.append(many, np.array([0, 2**64 - 1], dtype=np.uint64))
+    assert is_in(many, few).tolist() == np.isin(many, few).tolist()
+    assert not is_in(many, few[:0]).any()
 
 
 @pytest.mark.parametrize(

@@ -10,6 +10,7 @@ from lean_finder.audit.checks.provenance import PROVENANCE
 from lean_finder.audit.inputs import AuditInputs, TrainingSet
 from lean_finder.audit.rows import Rows
 from lean_finder.audit.testside import TestSide
+from lean_finder.audit.workers import Workers
 
 
 def drop_leaks(
@@ -29,16 +30,27 @@ def drop_leaks(
         The kept rows in their order, and the dropped ones with the further columns `check` and `evidence` (the
         first critical check that speaks against the row); both keep their index.
     """
-    side = TestSide(inputs)
-    rows = Rows(TrainingSet(name, role, frame, name), side)
-    case = Case(rows, side, inputs, [rows])
-    reasons: dict[int, tuple[str, str]] = {}
-    for check in all_checks(inputs.settings):
-        if check.severity == "critical" and check is not PROVENANCE:
-            for row, evidence in check.find(case).items():
-                if row >= 0:
-                    reasons.setdefault(row, (check.name, evidence))
+    with Workers() as workers:
+        reasons = _reasons(TrainingSet(name, role, frame, name), inputs, workers)
     bad = sorted(reasons)
     dropped = frame.iloc[bad].assign(check=[reasons[row][0] for row in bad], evidence=[reasons[row][1] for row in bad])
     kept = [row for row in range(len(frame)) if row not in reasons]
     return frame.iloc[kept], dropped
+
+
+def _reasons(training_set: TrainingSet, inputs: AuditInputs, workers: Workers) -> dict[int, tuple[str, str]]:
+    """Place of each leaking row -> the first critical check that speaks against it, and its evidence."""
+    side = TestSide(inputs)
+    rows = Rows(training_set, side, workers)
+    case = Case(rows, side, inputs, [rows])
+    chosen = [
+        check for check in all_checks(inputs.settings) if check.severity == "critical" and check is not PROVENANCE
+    ]
+    for check in chosen:
+        check.ahead(case)
+    reasons: dict[int, tuple[str, str]] = {}
+    for check in chosen:
+        for row, evidence in check.find(case).items():
+            if row >= 0:
+                reasons.setdefault(row, (check.name, evidence))
+    return reasons

@@ -10,17 +10,14 @@ import re
 import unicodedata
 from array import array
 from collections.abc import Iterable, Sequence
-from concurrent.futures import ProcessPoolExecutor
-from multiprocessing import get_context
 
 import numpy as np
 from numpy.typing import NDArray
 
 from lean_finder.corpus.symbols import written_form
 
-#: Texts from which on a second process pays for its start, and texts handed over at a time.
-_MANY, _PIECE = 40_000, 10_000
-_Piece = tuple[list[str], list[str], NDArray[np.int64], NDArray[np.int64]]
+#: What `fold_piece` makes.
+Piece = tuple[list[str], list[str], NDArray[np.int64], NDArray[np.int64]]
 
 #: Letters of other alphabets that a reader takes for Latin ones.
 _CYRILLIC = str.maketrans(
@@ -90,16 +87,11 @@ class Vocabulary:
         return len(self._number)
 
     def fold(self, texts: Iterable[str]) -> Folded:
-        """Fold texts; new words get new numbers. Many texts are folded by two processes, with the same result."""
-        texts = list(texts)
-        if len(texts) < _MANY:
-            return self._join([_fold_piece(texts)])
-        pieces = [texts[start : start + _PIECE] for start in range(0, len(texts), _PIECE)]
-        with ProcessPoolExecutor(2, mp_context=get_context("forkserver")) as pool:
-            return self._join(list(pool.map(_fold_piece, pieces)))
+        """Fold texts; new words get new numbers."""
+        return self.join([fold_piece(list(texts))])
 
-    def _join(self, pieces: Sequence[_Piece]) -> Folded:
-        """The pieces one after another, each piece's own word numbers exchanged for ours."""
+    def join(self, pieces: Iterable[Piece]) -> Folded:
+        """Pieces one after another, each piece's own word numbers exchanged for ours: as if folded here."""
         keys: list[str] = []
         words: list[NDArray[np.int64]] = []
         sizes: list[NDArray[np.int64]] = []
@@ -112,7 +104,7 @@ class Vocabulary:
         return Folded(keys, np.concatenate(words), offsets)
 
 
-def _fold_piece(texts: Sequence[str]) -> _Piece:
+def fold_piece(texts: Sequence[str]) -> Piece:
     """Keys, content words in order of first sight, word numbers of all texts one after another, words of each."""
     keys: list[str] = []
     vocabulary: dict[str, int] = {}

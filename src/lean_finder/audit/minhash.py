@@ -15,7 +15,13 @@ from numpy.typing import NDArray
 BANDS, ROWS = 25, 5
 #: Standard errors by which the estimated similarity may fall short before a pair is dropped unseen.
 _SLACK = 4.0
-_BLOCK = 1 << 20  # elements hashed at a time: bounds memory at a few dozen MB
+#: Elements hashed at a time: few enough to stay in a core's cache while every hash function goes over them.
+_BLOCK = 1 << 15
+#: Minima compared at a time: bounds memory at a few MB.
+_COMPARED = 1 << 20
+#: Leading bits of a hash that the table of `is_in` looks at (4 MB of it), and the bits after them.
+_TABLE_BITS = 22
+_DROPPED_BITS = np.uint64(64 - _TABLE_BITS)
 
 
 def signatures(values: NDArray[np.uint64], offsets: NDArray[np.int64], seed: int = 0) -> NDArray[np.uint32]:
@@ -38,10 +44,13 @@ def signatures(values: NDArray[np.uint64], offsets: NDArray[np.int64], seed: int
         stop = max(start + 1, int(np.searchsorted(offsets, offsets[start] + _BLOCK, side="right")) - 1)
         block = values[offsets[start] : offsets[stop]]
         begins = offsets[start:stop] - offsets[start]
+        hashed = np.empty_like(block)
         for column in range(BANDS * ROWS):
-            # Multiply-shift hashing: the high half of a * x + b is close to 2-universal.
-            hashed = ((block * odd[column] + shift[column]) >> np.uint64(32)).astype(np.uint32)
-            out[start:stop, column] = np.minimum.reduceat(hashed, begins)
+            # Multiply-shift hashing: the high half of a * x + b is close to 2-universal. The least number has the least
+            # high half, so that only the minima are shifted.
+            np.multiply(block, odd[column], out=hashed)
+            hashed += shift[column]
+            out[start:stop, column] = np.minimum.reduceat(hashed, begins) >> np.uint64(32)
         start = stop
     return out
 
@@ -66,13 +75,13 @@ def candidates(
         left, right = _fingerprint(known[:, columns]), _fingerprint(probes[:, columns])
         order = np.argsort(left, kind="stable")
         ordered = left[order]
-        first = np.searchsorted(ordered, right, side="left")
-        count = np.searchsorted(ordered, right, side="right") - first
-        hit = np.flatnonzero(count)
+        hit = np.flatnonzero(is_in(right, ordered))
         if len(hit):
-            probe = np.repeat(hit, count[hit])
-            within = np.arange(len(probe)) - np.repeat(np.cumsum(count[hit]) - count[hit], count[hit])
-            other = order[np.repeat(first[hit], count[hit]) + within]
+            first = np.searchsorted(ordered, right[hit], side="left")
+            count = np.searchsorted(ordered, right[hit], side="right") - first
+            probe = np.repeat(hit, count)
+            within = np.arange(len(probe)) - np.repeat(np.cumsum(count) - count, count)
+            other = order[np.repeat(first, count) + within]
             close = _estimate(known, probes, other, probe) >= least
             found.append(probe[close] * np.int64(len(known)) + other[close])
     if not found:
@@ -86,11 +95,25 @@ def _estimate(
 ) -> NDArray[np.float64]:
     """Share of equal minima of each pair (known[left], probes[right]), a block of pairs at a time."""
     out = np.empty(len(left))
-    step = _BLOCK // (BANDS * ROWS)
+    step = _COMPARED // (BANDS * ROWS)
     for start in range(0, len(left), step):
         piece = slice(start, start + step)
         out[piece] = (known[left[piece]] == probes[right[piece]]).mean(axis=1)
     return out
+
+
+def is_in(hashes: NDArray[np.uint64], ordered: NDArray[np.uint64]) -> NDArray[np.bool_]:
+    """Whether each of many hashes is one of few, which are sorted.
+
+    A table by the leading bits turns most away at once: a binary search costs ten times as much.
+    """
+    table = np.zeros(1 << _TABLE_BITS, dtype=np.bool_)
+    table[ordered >> _DROPPED_BITS] = True
+    found = table[hashes >> _DROPPED_BITS]
+    asked = np.flatnonzero(found)
+    place = np.searchsorted(ordered, hashes[asked], side="right") - 1
+    found[asked] = ordered[place] == hashes[asked]
+    return found
 
 
 def mix(values: NDArray[np.uint64]) -> NDArray[np.uint64]:

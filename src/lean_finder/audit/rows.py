@@ -9,9 +9,10 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from lean_finder.audit.folding import Folded
+from lean_finder.audit.folding import Folded, Piece, fold_piece
 from lean_finder.audit.inputs import NAME_COLUMNS, STATEMENT_COLUMN, TEXT_COLUMNS, TrainingSet
 from lean_finder.audit.testside import TestSide
+from lean_finder.audit.workers import Workers
 from lean_finder.errors import InputError
 
 
@@ -21,13 +22,15 @@ class Rows:
     Args:
         training_set: the set.
         side: the hidden side, for resolving names.
+        workers: who folds many texts, and works on whatever else the rows have much of.
 
     Raises:
         InputError: a cell holds neither text (or a list of names) nor nothing.
     """
 
-    def __init__(self, training_set: TrainingSet, side: TestSide) -> None:
+    def __init__(self, training_set: TrainingSet, side: TestSide, workers: Workers) -> None:
         self.training_set = training_set
+        self.workers = workers
         self.frame = training_set.frame.reset_index(drop=True)
         self._side = side
 
@@ -92,9 +95,14 @@ class Rows:
         return list(self.by_text)
 
     @cached_property
+    def folding(self) -> Iterator[Piece]:
+        """`texts` being folded, to be read once; the first look starts it."""
+        return self.workers.start(fold_piece, self.texts)
+
+    @cached_property
     def folded(self) -> Folded:
         """`texts`, folded."""
-        return self._side.vocabulary.fold(self.texts)
+        return self._side.vocabulary.join(self.folding)
 
     @cached_property
     def query_keys(self) -> list[str]:

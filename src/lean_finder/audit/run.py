@@ -20,6 +20,7 @@ from lean_finder.audit.inputs import MANIFEST_SET, AuditInputs, TrainingSet
 from lean_finder.audit.judge import Judge, evidence_frame
 from lean_finder.audit.rows import Rows
 from lean_finder.audit.testside import TestSide
+from lean_finder.audit.workers import Workers
 from lean_finder.storage import atomic_path, write_json
 
 _log = logging.getLogger(__name__)
@@ -91,8 +92,15 @@ def run_audit(
     Raises:
         InputError: a set holds something that cannot be audited.
     """
+    with Workers() as workers:
+        return _audit(inputs, encode, without, only, workers)
+
+
+def _audit(
+    inputs: AuditInputs, encode: Encode | None, without: frozenset[str], only: frozenset[str], workers: Workers
+) -> AuditReport:
     side = TestSide(inputs)
-    every = [Rows(item, side) for item in inputs.sets]
+    every = [Rows(item, side, workers) for item in inputs.sets]
     meaning = [] if encode is None else [meaning_check(encode)]
     names = frozenset(check.name for check in (*all_checks(inputs.settings), *meaning, MANIFEST))
     left_out = without | (names - only if only else frozenset())
@@ -100,7 +108,7 @@ def run_audit(
     plan: list[tuple[Rows, Sequence[Check]]] = [(rows, checks) for rows in every]
     if not inputs.manifest.empty and MANIFEST.name not in left_out:
         manifest = TrainingSet(MANIFEST_SET, "search_set", inputs.manifest, "artifacts/corpus/splits.parquet")
-        plan.append((Rows(manifest, side), [MANIFEST]))
+        plan.append((Rows(manifest, side, workers), [MANIFEST]))
     shared: dict[str, object] = {}
     report = AuditReport(
         pd.DataFrame(columns=list(FINDING_COLUMNS)), {}, {}, {}, _not_checked(inputs, encode, without, only)
@@ -110,6 +118,8 @@ def run_audit(
         name = rows.training_set.name
         case = Case(rows, side, inputs, every, shared)
         _log.info("auditing %s (%d rows)", name, len(rows))
+        for check in chosen:
+            check.ahead(case)
         evidence = {check.name: check.find(case) for check in chosen}
         frame = evidence_frame(rows.numbers, _shown(rows, "query"), _shown(rows, "declaration"), evidence)
         tables.append(_table(rows, chosen, frame, judge.verdict(name, frame, chosen), report))

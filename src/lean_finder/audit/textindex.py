@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from lean_finder.audit.folding import Folded, Vocabulary
-from lean_finder.audit.minhash import candidates, mix, signatures
+from lean_finder.audit.minhash import candidates, is_in, mix, signatures
 
 #: Kinds of match that show the hidden text itself, strongest first.
 SAME_TEXT = ("exact", "folded", "reworded function words", "contained", "truncated")
@@ -159,15 +159,16 @@ class TextIndex:
         if len(folded.words) < width or not self._anchors:
             return []
         hashes = _run_hashes(folded.words, width)
-        owners = np.repeat(np.arange(len(folded)), folded.sizes)[: len(hashes)]
-        inside = np.arange(len(hashes)) + width <= folded.offsets[owners + 1]
-        anchored = _is_in(hashes, _hashes_of(self._anchors, width)) & inside
-        known = _is_in(hashes, _hashes_of(self._all_runs, width)) & inside
+        starts = np.flatnonzero(is_in(hashes, _hashes_of(self._all_runs, width)))
+        owners = np.searchsorted(folded.offsets, starts, side="right") - 1
+        inside = starts + width <= folded.offsets[owners + 1]
+        starts, owners = starts[inside], owners[inside]
+        anchored = is_in(hashes[starts], _hashes_of(self._anchors, width))
         found: dict[int, Match] = {}
         for owner in np.unique(owners[anchored]).tolist():
             self._keep(found, owner, self._containing(folded.of(owner)))
         # A cut-off copy has no run that the hidden texts lack.
-        counts = np.bincount(owners[known], minlength=len(folded))
+        counts = np.bincount(owners, minlength=len(folded))
         for owner in np.flatnonzero((counts > 0) & (counts == folded.sizes - width + 1)).tolist():
             self._keep(found, owner, self._truncating(folded.of(owner)))
         return list(found.items())
@@ -229,11 +230,6 @@ def _run_hashes(flat: NDArray[np.int64], width: int) -> NDArray[np.uint64]:
     for shift in range(width):
         key = mix(key ^ flat[shift : shift + size].astype(np.uint64))
     return key
-
-
-def _is_in(values: NDArray[np.uint64], ordered: NDArray[np.uint64]) -> NDArray[np.bool_]:
-    place = np.minimum(np.searchsorted(ordered, values), len(ordered) - 1)
-    return ordered[place] == values
 
 
 def _hashes_of(runs: Collection[bytes], width: int) -> NDArray[np.uint64]:

@@ -51,6 +51,7 @@ class Check:
         severity: critical stops the pipeline, warning is shown.
         description: what the check says to an auditor, in one sentence.
         find: the finder.
+        ahead: starts what the finder will wait for; called before any check of the set looks.
     """
 
     name: str
@@ -58,6 +59,7 @@ class Check:
     severity: Severity
     description: str
     find: Finder
+    ahead: Callable[[Case], object] = lambda case: None
 
 
 def add_evidence(found: dict[int, str], rows: Iterable[int], evidence: str) -> None:

@@ -3,40 +3,37 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Sequence
-from concurrent.futures import ProcessPoolExecutor
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from multiprocessing import get_context
 
 import numpy as np
 
 from lean_finder.audit.checks.base import Case, Check, add_evidence
 from lean_finder.audit.minhash import candidates, signatures
 from lean_finder.audit.statements import Sketches, bare, join_sketches, parse_statement, sketch
+from lean_finder.audit.workers import Workers
 from lean_finder.corpus.statements import normal_form
-
-#: Statements from which on a second process pays for its start.
-_MANY = 40_000
-_PIECE = 8_000
 
 
 @dataclass(frozen=True)
 class Stated:
-    """Statements with what they are called and the rows that they stand in."""
+    """Statements with what they are called, the rows that they stand in, and who sketches them."""
 
     labels: Sequence[str]
     texts: Sequence[tuple[str, str]]
     rows: Sequence[Sequence[int]]
+    workers: Workers
+
+    @cached_property
+    def sketching(self) -> Iterator[Sketches]:
+        """The statements being sketched, to be read once; the first look starts it."""
+        return self.workers.start(sketch, self.texts)
 
     @cached_property
     def sketches(self) -> Sketches:
         """A fast look at each statement."""
-        if len(self.texts) < _MANY:
-            return sketch(self.texts)
-        pieces = [self.texts[start : start + _PIECE] for start in range(0, len(self.texts), _PIECE)]
-        with ProcessPoolExecutor(2, mp_context=get_context("forkserver")) as pool:
-            return join_sketches(list(pool.map(sketch, pieces)))
+        return join_sketches(list(self.sketching))
 
     def normal(self, place: int) -> str:
         """Normal form of one statement."""
@@ -51,7 +48,7 @@ def _hidden(case: Case) -> Stated:
     if "hidden statements" not in case.shared:
         names = list(case.side.statements)
         texts = [case.side.statements[name] for name in names]
-        case.shared["hidden statements"] = Stated(names, texts, [()] * len(names))
+        case.shared["hidden statements"] = Stated(names, texts, [()] * len(names), case.rows.workers)
     return case.shared["hidden statements"]  # type: ignore[return-value]
 
 
@@ -75,7 +72,7 @@ def _training(case: Case) -> Stated:
             labels.append("the formal text")
             texts.append((bare(formal), ""))
             rows.append(carriers)
-        case.notes["statements"] = Stated(labels, texts, rows)
+        case.notes["statements"] = Stated(labels, texts, rows, case.rows.workers)
     return case.notes["statements"]  # type: ignore[return-value]
 
 
@@ -157,6 +154,7 @@ SAME_STATEMENT = Check(
     "critical",
     "No training target may state a test theorem under another name, with renamed variables or other notation.",
     find_same_statements,
+    ahead=lambda case: _training(case).sketching,
 )
 RESTATEMENT = Check(
     "restatement",

@@ -74,6 +74,7 @@ QUERY_TEXT = Check(
     "critical",
     "No training text may be a test query, contain one or be one cut short, whatever its case, spacing or notation.",
     find_query_texts,
+    ahead=lambda case: case.rows.folding,
 )
 QUERY_NEAR = Check(
     "query_near",
