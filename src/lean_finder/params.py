@@ -151,6 +151,9 @@ class GrpoParams(Section):
     sft_batch_size: Positive
     prompt_gradients: bool
     gradient_accumulation: Positive
+    probe_every: Natural
+    probe_declarations: Positive
+    probe_samples: Positive
     checkpoint_every: Natural
     sampler: Literal["transformers", "vllm_colocate", "vllm_server"]
 

@@ -19,6 +19,7 @@ from lean_finder.generation.collapse import CollapseSettings, CollapseWatch
 from lean_finder.generation.decoding import DecodingSettings
 from lean_finder.generation.grpo import FadingSftTrainer, GrpoSettings, prompt_order, train_generator
 from lean_finder.generation.models import LoraSettings, load_generator
+from lean_finder.generation.probe import ProbeSettings
 from lean_finder.generation.prompts import prompt_frame, style_pair_frame, style_weights
 from lean_finder.generation.reward import RankReward, RewardSettings
 from lean_finder.generation.sft import SftSettings, learning_rate_share, supervised_start
@@ -40,6 +41,7 @@ GRPO = GrpoSettings(
     sft_start=0.4,
     sft_end=0.0,
     sft_batch_size=4,
+    probe=ProbeSettings(every=2, declarations=5, samples=2),
     checkpoint_every=2,
 )
 
@@ -124,6 +126,11 @@ def test_grpo_records_every_part_and_resumes_to_the_same_bits(task: Task, tmp_pa
     assert wanted | {"ranks_easy", "ranks_rising", "ranks_full", "ranks_lost"} <= set(curve.columns)
     assert (curve[["ranks_easy", "ranks_rising", "ranks_full", "ranks_lost", "count_empty"]].sum(axis=1) == 8).all()
     assert curve["sft_weight"].tolist() == pytest.approx([0.4, 0.4 * 2 / 3, 0.4 / 3, 0.0])
+    before, _, after = history["probes"]
+    assert [probe["step"] for probe in history["probes"]] == [0, 2, 4]
+    named = [[sample["declaration"] for sample in probe["samples"]] for probe in (before, after)]
+    assert named[0] == named[1] and len(named[0]) == 10 and len(set(named[0])) == 5
+    assert before["samples"] != after["samples"]  # only the weights differ, and they moved
     assert curve["kl"].iloc[0] == pytest.approx(0, abs=1e-6) and curve["kl"].iloc[-1] > 0
 
     checkpoints = tmp_path / "checkpoints"
@@ -135,6 +142,14 @@ def test_grpo_records_every_part_and_resumes_to_the_same_bits(task: Task, tmp_pa
     task.run(GRPO, tmp_path / "cut", log=lambda row, step: steps.append(step), checkpoints=checkpoints)
     assert steps == [3, 4] and not checkpoints.exists()
     assert file_digest(tmp_path / "cut") == file_digest(tmp_path / "whole") != file_digest(task.start)
+
+
+def test_a_probe_changes_nothing_that_is_trained(task: Task, tmp_path: Path) -> None:
+    task.run(GRPO, tmp_path / "probed")
+    task.run(replace(GRPO, probe=None), tmp_path / "plain")
+    weights = [file_digest(tmp_path / name / "adapter_model.safetensors") for name in ("probed", "plain")]
+    assert weights[0] == weights[1]
+    assert read_json(tmp_path / "plain" / "history.json")["probes"] == []
 
 
 def test_resuming_from_the_bare_base_keeps_its_reference(task: Task, tmp_path: Path) -> None:

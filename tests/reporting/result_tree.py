@@ -182,4 +182,12 @@ def _write_generator(files: RetrieverFiles) -> None:
         "steps": 10, "stopped": "", "reward_slope": 0.01, "reward_first": 0.215, "reward_last": 0.295,
         "part_consistency_first": 0.5, "part_consistency_last": 0.5, "ranks_easy_total": 30, "ranks_lost_total": 10,
     }  # fmt: skip
-    write_json(files.generator / "history.json", {"settings": {}, "steps": steps, "summary": summary})
+    probes = [
+        {"step": step, "samples": [
+            {"declaration": f"d{n // 2}", "rank": 1 + n * step // 5, "consistent": n % 4 > 0, "reward": n * step / 200}
+            for n in range(20)
+        ]}
+        for step in (0, 5, 10)
+    ]  # fmt: skip
+    history = {"settings": {}, "steps": steps, "probes": probes, "summary": summary}
+    write_json(files.generator / "history.json", history)

@@ -30,11 +30,13 @@ class Checkpoint:
         folder: where it lies.
         step: steps done.
         history: history rows of those steps.
+        probes: those taken until then, see `probe`.
     """
 
     folder: Path
     step: int
     history: tuple[dict[str, float], ...]
+    probes: tuple[dict[str, Any], ...]
 
     @property
     def generator(self) -> Path:
@@ -57,6 +59,7 @@ def save_checkpoint(
     base_name: str,
     optimizer: torch.optim.Optimizer,
     history: list[dict[str, float]],
+    probes: list[dict[str, Any]],
     fingerprint: str,
 ) -> None:
     """Write the checkpoint of `step` and remove the older ones."""
@@ -69,7 +72,8 @@ def save_checkpoint(
         scratch.mkdir()
         save_generator(generator, base_name, scratch / "generator")
         save_file(tensors, scratch / "optimizer.safetensors")
-        write_json(scratch / "state.json", {"fingerprint": fingerprint, "step": step, "history": history})
+        state = {"fingerprint": fingerprint, "step": step, "history": history, "probes": probes}
+        write_json(scratch / "state.json", state)
     for old in root.glob("step-*"):
         if old != final:
             shutil.rmtree(old)
@@ -85,7 +89,7 @@ def latest_checkpoint(root: Path, fingerprint: str) -> Checkpoint | None:
             continue
         if state.get("fingerprint") == fingerprint:
             logger.info("resuming at step %d from %s", state["step"], folder)
-            return Checkpoint(folder, int(state["step"]), tuple(state["history"]))
+            return Checkpoint(folder, int(state["step"]), tuple(state["history"]), tuple(state["probes"]))
         logger.warning("%s: of other settings or inputs, discarded", folder)
         shutil.rmtree(folder)
     return None

@@ -43,6 +43,7 @@ from lean_finder.generation.models import (
     merged_adapter,
     save_generator,
 )
+from lean_finder.generation.probe import Probe, ProbeSettings
 from lean_finder.generation.reward import RankReward
 from lean_finder.generation.sft import Log, learning_rate_share
 from lean_finder.generation.supervision import Schedule, StyleBatches, language_model_loss, sft_weight
@@ -96,6 +97,7 @@ class GrpoSettings:
         gradient_checkpointing: trade time for memory.
         checkpoint_every: steps between checkpoints; 0 = none.
         collapse: when to stop early; None = never.
+        probe: what is written at fixed declarations and random numbers along the way; None = no probe.
         device: as torch names it, or "auto".
         dtype: of the weights, as torch names it.
     """
@@ -125,6 +127,7 @@ class GrpoSettings:
     gradient_checkpointing: bool = False
     checkpoint_every: int = 0
     collapse: CollapseSettings | None = field(default_factory=CollapseSettings)
+    probe: ProbeSettings | None = None
     device: str = "auto"
     dtype: str = "float32"
 
@@ -225,18 +228,29 @@ class FadingSftTrainer(GRPOTrainer):
 
 
 class _Recorder(TrainerCallback):
-    """Turns trl's logs into history rows, shows progress, writes checkpoints and stops a collapsed run."""
+    """Turns trl's logs into history rows, takes probes, shows progress, writes checkpoints, stops a collapsed run."""
 
     def __init__(
-        self, history: list[dict[str, float]], settings: GrpoSettings, log: Log, save: Callable[[int], None] | None
+        self,
+        resumed: Checkpoint | None,
+        settings: GrpoSettings,
+        log: Log,
+        save: Callable[[int], None] | None,
+        take_probe: Callable[[int], dict[str, Any]] | None,
     ) -> None:
-        self.history = history
+        self.history = list(resumed.history) if resumed else []
+        self.probes = list(resumed.probes) if resumed else []
         self.stopped = ""
         self._settings = settings
         self._log = log
         self._save = save
+        self._take_probe = take_probe
         self._watch = CollapseWatch(settings.collapse) if settings.collapse else None
-        self._bar = tqdm(total=settings.steps, initial=len(history), desc="GRPO", unit="step")
+        self._bar = tqdm(total=settings.steps, initial=len(self.history), desc="GRPO", unit="step")
+
+    def on_train_begin(self, args: Any, state: Any, control: Any, **_: Any) -> None:
+        if not self.history:
+            self._probe(0)
 
     def on_log(self, args: Any, state: Any, control: Any, logs: Mapping[str, Any] | None = None, **_: Any) -> None:
         if not logs or "reward" not in logs:  # the closing summary of transformers
@@ -255,9 +269,15 @@ class _Recorder(TrainerCallback):
             self.stopped = reason
             control.should_training_stop = True
             logger.warning("GRPO stopped at step %d: %s", step, reason)
+        self._probe(step, last=bool(reason) or step == self._settings.steps)
         every = self._settings.checkpoint_every
         if self._save is not None and every and step % every == 0 and step < self._settings.steps:
             self._save(step)
+
+    def _probe(self, step: int, last: bool = False) -> None:
+        probe = self._settings.probe
+        if self._take_probe is not None and probe is not None and (last or step % probe.every == 0):
+            self.probes.append(self._take_probe(step))
 
     def on_train_end(self, args: Any, state: Any, control: Any, **_: Any) -> None:
         self._bar.close()
@@ -278,7 +298,7 @@ def train_generator(
     """Train a generator against a reward and save it as a folder.
 
     `out` gets the generator itself, `curve.csv` and `history.json` (both one row per step: reward, its parts, rank
-    bands, lengths, entropy, KL if beta > 0, supervised weight and loss).
+    bands, lengths, entropy, KL if beta > 0, supervised weight and loss; the latter with the probes, see `probe`).
 
     Args:
         start: generator to continue from: an adapter, or a complete model (which gets a fresh adapter).
@@ -317,17 +337,18 @@ def train_generator(
     generator.model.config._name_or_path = str(start)  # where trl finds the KL reference of a complete model
     if settings.lora is not None and not isinstance(generator.model, PeftModel):
         generator = add_adapter(generator, settings.lora, settings.seed)
-    history, stopped = _run(
+    recorder = _run(
         generator, start, base, prompts, style_pairs, reward, settings, log, checkpoints, resumed, fingerprint
     )
-    summary = summarise(history, stopped)
+    history, summary = recorder.history, summarise(recorder.history, recorder.stopped)
     generator.model.eval()
     with atomic_path(Path(out)) as scratch:
         save_generator(generator, base.name, scratch)
         curve = pd.DataFrame(history)
         curve = curve[["step", *sorted(curve.columns.drop("step"))]]  # a resumed history has its keys in another order
         curve.to_csv(scratch / "curve.csv", index=False, lineterminator="\n")
-        write_json(scratch / "history.json", {"settings": asdict(settings), "steps": history, "summary": summary})
+        written = {"settings": asdict(settings), "steps": history, "probes": recorder.probes, "summary": summary}
+        write_json(scratch / "history.json", written)
     if checkpoints:
         discard_checkpoints(checkpoints)
     return summary
@@ -345,8 +366,8 @@ def _run(
     checkpoints: Path | None,
     resumed: Checkpoint | None,
     fingerprint: str,
-) -> tuple[list[dict[str, float]], str]:
-    """The training itself: the history and the reason of an early stop."""
+) -> _Recorder:
+    """The training itself; what the recorder holds afterwards is its result."""
     first_step = resumed.step if resumed else 0
     styles = StyleBatches(
         style_pairs["prompt"].tolist(),
@@ -367,9 +388,17 @@ def _run(
     )
 
     def save(step: int) -> None:
-        save_checkpoint(checkpoints, step, generator, base.name, optimizer, recorder.history, fingerprint)
+        save_checkpoint(
+            checkpoints, step, generator, base.name, optimizer, recorder.history, recorder.probes, fingerprint
+        )
 
-    recorder = _Recorder(list(resumed.history) if resumed else [], settings, log, save if checkpoints else None)
+    recorder = _Recorder(
+        resumed,
+        settings,
+        log,
+        save if checkpoints else None,
+        _probing(generator, prompts, reward, settings),
+    )
     generator.tokenizer.padding_side = "left"
     with tempfile.TemporaryDirectory() as scratch:
         trainer = FadingSftTrainer(
@@ -389,7 +418,17 @@ def _run(
         for callback in (PrinterCallback, ProgressCallback):  # both write to stdout
             trainer.remove_callback(callback)
         trainer.train()
-    return recorder.history, recorder.stopped
+    return recorder
+
+
+def _probing(
+    generator: Generator, prompts: pd.DataFrame, reward: RankReward, settings: GrpoSettings
+) -> Callable[[int], dict[str, Any]] | None:
+    """Takes a probe of the generator as it stands; None if there is nothing to take."""
+    if settings.probe is None:
+        return None
+    probe = Probe(prompts, settings.probe, settings.decoding, reward, settings.seed)
+    return lambda step: probe.take(generator, step)
 
 
 def _restore_reference(generator: Generator, start: Path) -> None:

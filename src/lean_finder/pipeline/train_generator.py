@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from lean_finder.generation.decoding import DecodingSettings
 from lean_finder.generation.grpo import GrpoSettings, train_generator
 from lean_finder.generation.models import load_generator
+from lean_finder.generation.probe import ProbeSettings
 from lean_finder.generation.reward import RankReward
 from lean_finder.params import Params
 from lean_finder.pipeline import paths
@@ -78,7 +79,10 @@ def grpo_settings(params: Params) -> GrpoSettings:
         top_p=values.pop("top_p"),
         max_new_tokens=params.generator.max_new_tokens,
     )
+    every = values.pop("probe_every")
+    probe = ProbeSettings(every, values.pop("probe_declarations"), values.pop("probe_samples"))
     return GrpoSettings(
+        probe=probe if every else None,
         seed=params.seed,
         decoding=decoding,
         lora=lora(params.generator.lora),

@@ -32,6 +32,14 @@ _PARTS = {
 }
 
 
+#: Measure of the probes -> title of its panel.
+_PROBED = {
+    "reward": "Probe: reward",
+    "consistent": "Probe: share judged consistent",
+    "hard_and_consistent": "Probe: share consistent and not easy",
+}
+
+
 @dataclass(frozen=True)
 class Chart:
     """One figure.
@@ -99,6 +107,22 @@ def generator_charts(study: Study) -> list[Chart]:
     histories = {item.name: pd.DataFrame(item.history.get("steps", [])) for item in study.arms if item.history}
     charts = [_lines(f"grpo-{column}", title, histories, column, colours(study)) for column, title in _PARTS.items()]
     return [chart for chart in charts if chart is not None]
+
+
+def probe_charts(study: Study, results: Mapping[str, Any]) -> list[Chart]:
+    """Each measure of the probes over the GRPO steps, one line an arm."""
+    probes = {row["arm"]: row["probes"] for row in results["generators"] if row.get("probes")}
+    colour_of = colours(study)
+    charts = []
+    for measure, title in _PROBED.items() if probes else ():
+        figure = go.Figure()
+        for arm, found in probes.items():
+            line = {"color": colour_of[arm], "width": 2}
+            figure.add_scatter(x=found["steps"], y=found["means"][measure], mode="lines+markers", name=arm, line=line)
+        figure.update_xaxes(title="step")
+        figure.update_yaxes(rangemode="tozero")
+        charts.append(Chart(f"probe-{measure}", title, "Same declarations, same random numbers", figure, 280))
+    return charts
 
 
 def rank_charts(study: Study) -> list[Chart]:

@@ -17,6 +17,7 @@ from lean_finder.reporting.formatting import (
     signed_interval,
 )
 from lean_finder.reporting.judges import judge_table
+from lean_finder.reporting.probes import probe_table
 from lean_finder.reporting.verdicts import caption, gain, gains_of, main_line, scale_note, scored_tests, sentence
 
 _METRICS = ("ndcg_at_1", "ndcg_at_10", "recall_at_10", "recall_at_100", "mrr")
@@ -212,6 +213,14 @@ def _generators(results: Mapping[str, Any]) -> Iterator[str]:
     header += ["reward", "consistent", "difficulty", "tokens", "entropy", "outcome"]
     yield from table(header, (_generator_row(row) for row in results["generators"]), left=4)
     yield ""
+    yield from _probes(results)
+
+
+def _probes(results: Mapping[str, Any]) -> Iterator[str]:
+    """What training changed, on the same declarations with the same random numbers."""
+    made = probe_table(results)
+    if made:
+        yield from (made.note, "", *table(made.header, made.rows), "")
 
 
 def _generator_row(row: Mapping[str, Any]) -> list[str]:

@@ -17,6 +17,7 @@ from lean_finder.reporting.figures import Chart
 from lean_finder.reporting.inputs import Study
 from lean_finder.reporting.judges import judge_table
 from lean_finder.reporting.markdown import from_to
+from lean_finder.reporting.probes import probe_table
 from lean_finder.reporting.queries import band_labels
 
 _METRICS = ("ndcg_at_1", "ndcg_at_10", "recall_at_10", "recall_at_100", "mrr")
@@ -64,6 +65,7 @@ def render_page(study: Study, results: Mapping[str, Any], folder: Path) -> str:
         from_to=from_to,
         gap=formatting.GAP,
         band_labels=band_labels(study.reward),
+        probed=probe_table(results),
         charts=charts,
         figures={chart.key: _json(chart.figure) for group in charts.values() for chart in group},
         judge_header=judge_header,
@@ -94,7 +96,7 @@ def _charts(study: Study, results: Mapping[str, Any]) -> dict[str, list[Chart]]:
         "scores": [chart for chart in scores if chart],
         "gains": [chart for chart in gains if chart],
         "losses": figures.loss_charts(study),
-        "generator": figures.generator_charts(study),
+        "generator": [*figures.probe_charts(study, results), *figures.generator_charts(study)],
         "judge": [judge] if judge else [],
         "queries": [*figures.rank_charts(study), *([length] if length else [])],
     }

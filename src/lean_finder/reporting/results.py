@@ -11,6 +11,7 @@ from lean_finder.evaluation.statistics import holm
 from lean_finder.generation.reward import RewardSettings, rank_bands
 from lean_finder.reporting.inputs import Retriever, Study
 from lean_finder.reporting.paper import claims_of, lineage
+from lean_finder.reporting.probes import describe_probes
 from lean_finder.reporting.queries import describe_queries, summary, word_counts
 
 #: Metrics that arms are compared on; the first is the one that the verdicts speak of.
@@ -52,7 +53,7 @@ def build_results(study: Study) -> dict[str, Any]:
             str(author): {"words": summary(word_counts(rows["query"]))}
             for author, rows in study.style.groupby("author")
         },
-        "generators": [_generator(item, study.reward) for item in study.arms],
+        "generators": [_generator(item, study) for item in study.arms],
         "judge": _judge(study.judge),
         "reward": _reward(study.reward, study.extraction),
         "audits": [_audit(item) for item in study.retrievers if item.audit is not None],
@@ -72,6 +73,10 @@ def headline_metrics(results: Mapping[str, Any]) -> dict[str, float]:
     for row in results["generators"]:
         if row.get("reward_slope") is not None:
             found[f"generator.{row['arm']}.reward_slope"] = row["reward_slope"]
+        if row.get("probes"):
+            found |= {
+                f"generator.{row['arm']}.gained.{key}": it["value"] for key, it in row["probes"]["gained"].items()
+            }
     return found
 
 
@@ -190,7 +195,7 @@ def _paper(study: Study, arms: Mapping[str, Mapping[str, Any]]) -> Iterator[dict
                 }
 
 
-def _generator(item: Retriever, reward: RewardSettings) -> dict[str, Any]:
+def _generator(item: Retriever, study: Study) -> dict[str, Any]:
     """How an arm's generator came about, and what its training did to the reward and its parts."""
     files = item.files
     row: dict[str, Any] = {
@@ -214,7 +219,8 @@ def _generator(item: Retriever, reward: RewardSettings) -> dict[str, Any]:
         "entropy": "entropy",
     }.items():
         row |= {f"{label}_{end}": found.get(f"{key}_{end}") for end in ("first", "last")}
-    row["bands"] = {name: found.get(f"ranks_{name}_total") for name in rank_bands(reward)}
+    row["bands"] = {name: found.get(f"ranks_{name}_total") for name in rank_bands(study.reward)}
+    row["probes"] = describe_probes(item.history.get("probes", []), study.reward, study.seed)
     return row
 
 
