@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
+import torch
 
 from lean_finder.errors import InputError
+from lean_finder.retrieval import exact
 from lean_finder.retrieval.contract import TokenizationContract
 from lean_finder.retrieval.exact import Vectors, exact_ranks
 from lean_finder.retrieval.index import DenseIndex, IndexMeta, IndexOptions, recall_against_exact
@@ -35,8 +39,18 @@ def _ranks_by_sorting(queries: Vectors, documents: Vectors, targets: np.ndarray)
     return ranks
 
 
+@pytest.fixture(params=[1, 3])
+def threads(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[int]:
+    """So many threads, each block of documents a piece of work of its own."""
+    before = torch.get_num_threads()
+    monkeypatch.setattr(exact, "_SPAN", 1)
+    torch.set_num_threads(request.param)
+    yield request.param
+    torch.set_num_threads(before)
+
+
 @pytest.mark.parametrize("dim", [3, 48])
-def test_ranks_equal_a_full_sort(dim: int) -> None:
+def test_ranks_equal_a_full_sort(dim: int, threads: int) -> None:
     random = np.random.default_rng(dim)
     documents = _unit(random, 9000, dim)
     documents[5000:5040] = documents[17]  # duplicates in another block, all tied
@@ -44,6 +58,9 @@ def test_ranks_equal_a_full_sort(dim: int) -> None:
     queries = np.concatenate([_unit(random, 90, dim), documents[[17, 4, 8999]]])
     targets = np.concatenate([random.integers(0, 9000, 85), [17, 5003, 4, 8999, 0], [17, 4, 4]])
     assert exact_ranks(queries, documents, targets).tolist() == _ranks_by_sorting(queries, documents, targets)
+    assert torch.get_num_threads() == threads  # the pool's own threads have one each, and nobody else
+    with ThreadPoolExecutor(1) as pool:
+        assert pool.submit(torch.get_num_threads).result() == threads
 
 
 def test_ties_count_against_the_target() -> None:

@@ -7,7 +7,8 @@ again in double precision. Equal vectors therefore always tie.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import numpy.typing as npt
@@ -22,6 +23,10 @@ Ids = npt.NDArray[np.int64]
 #: Rows and columns of a block of scores: large enough for the product, small enough to be counted in cache.
 _QUERY_BLOCK, _DOCUMENT_BLOCK = 512, 1024
 _GPU_QUERY_BLOCK, _GPU_DOCUMENT_BLOCK = 1024, 65536
+#: Blocks of documents that a thread takes at once.
+_SPAN = 16
+#: Pairs scored again at once: their vectors in double precision stay in cache.
+_PAIRS = 512
 
 
 def check_vectors(vectors: Vectors, what: str, dim: int | None = None) -> Vectors:
@@ -72,40 +77,80 @@ def exact_ranks(
 ) -> Ids:
     """Rank (n,) of document `targets[i]` for query i: 1 + the number of other documents that score at least as high.
 
-    Memory beyond the arguments is three blocks of scores. Cost: one matrix product and two counts over it, and one
-    pass over the documents unless `longest`, their `longest_norm`, is given.
+    Memory beyond the arguments is two blocks of scores for each of torch's threads. Cost: one matrix product and two
+    comparisons over it, and one pass over the documents unless `longest`, their `longest_norm`, is given.
     """
     place = torch.device(device)
-    rows, columns = _blocks(place)
-    matrix = torch.from_numpy(documents)
-    ranks = np.empty(len(queries), dtype=np.int64)
+    rows, _ = _blocks(place)
     # |fl(x·y) − x·y| ≤ γ |x||y| with γ = n u / (1 − n u), u = 2⁻²⁴ (Higham, Accuracy and Stability, section 3.1).
     unit = documents.shape[1] * 2.0**-24
     margin = unit / (1 - unit) * (longest_norm(documents) if longest is None else longest)
-    # Float flags: comparing into them and summing is several times faster than with booleans on a CPU.
-    buffers = [torch.empty(min(rows, len(queries)) * min(columns, len(documents)), device=place) for _ in range(3)]
-    for start in range(0, len(queries), rows):
-        part = queries[start : start + rows]
-        wanted = targets[start : start + rows]
-        exact = np.einsum("ij,ij->i", part.astype(np.float64), documents[wanted].astype(np.float64))
-        width = margin * np.linalg.norm(part.astype(np.float64), axis=1) + np.abs(exact) * 2.0**-23
-        high = torch.from_numpy((exact + width).astype(np.float32)).to(place).unsqueeze(1)  # (b, 1)
-        low = torch.from_numpy((exact - width).astype(np.float32)).to(place).unsqueeze(1)
-        block = torch.from_numpy(part).to(place)
-        above = torch.zeros(len(part), dtype=torch.float64, device=place)
-        close: list[Ids] = []
-        for left in range(0, len(documents), columns):
-            chunk = matrix[left : left + columns].to(place)
-            products, sure, near = (buffer[: len(part) * len(chunk)].view(len(part), len(chunk)) for buffer in buffers)
-            torch.mm(block, chunk.T, out=products)
-            torch.gt(products, high, out=sure)
-            torch.ge(products, low, out=near)
-            above += sure.sum(1)
-            row, column = _places(near.sub_(sure))
-            close.append(np.stack([row, column + left]))
-        ties = _near_ties(part, documents, wanted, exact, np.concatenate(close, axis=1))
-        ranks[start : start + rows] = above.cpu().numpy().astype(np.int64) + 1 + ties
-    return ranks
+    blocks = (slice(start, start + rows) for start in range(0, len(queries), rows))
+    ranks = [_block_ranks(queries[block], documents, targets[block], margin, place) for block in blocks]
+    return np.concatenate([np.empty(0, dtype=np.int64), *ranks])
+
+
+def _block_ranks(queries: Vectors, documents: Vectors, targets: Ids, margin: float, place: torch.device) -> Ids:
+    """`exact_ranks` of a block of queries; `margin` times a query's length is the largest error of its scores."""
+    exact = np.einsum("ij,ij->i", queries.astype(np.float64), documents[targets].astype(np.float64))
+    width = margin * np.linalg.norm(queries.astype(np.float64), axis=1) + np.abs(exact) * 2.0**-23
+    high = torch.from_numpy((exact + width).astype(np.float32)).to(place).unsqueeze(1)  # (b, 1)
+    low = torch.from_numpy((exact - width).astype(np.float32)).to(place).unsqueeze(1)
+    block = torch.from_numpy(queries).to(place)
+    _, columns = _blocks(place)
+
+    def count(span: slice) -> Ids:
+        above, close = _count(block, torch.from_numpy(documents[span]), low, high, columns)
+        close[1] += span.start
+        return above + _near_ties(queries, documents, targets, exact, close)
+
+    size = _SPAN * columns
+    spans = [slice(at, at + size) for at in range(0, len(documents), size)]
+    return 1 + np.sum(_in_threads(count, spans, place), axis=0)
+
+
+def _count(queries: Tensor, documents: Tensor, low: Tensor, high: Tensor, columns: int) -> tuple[Ids, Ids]:
+    """How many documents score above `high` (b, 1), and the (query, document) pairs (2, n) from `low` to `high`."""
+    above = np.zeros(len(queries), dtype=np.int64)
+    close: list[Ids] = []
+    buffer = torch.empty(len(queries) * min(columns, len(documents)), device=queries.device)
+    for left in range(0, len(documents), columns):
+        chunk = documents[left : left + columns].to(queries.device)
+        products = buffer[: len(queries) * len(chunk)].view(len(queries), len(chunk))
+        torch.mm(queries, chunk.T, out=products)
+        counts, row, column = _compare(products, low, high)
+        above += counts
+        close.append(np.stack([row, column + left]))
+    return above, np.concatenate(close, axis=1)
+
+
+def _compare(products: Tensor, low: Tensor, high: Tensor) -> tuple[Ids, Ids, Ids]:
+    """Number of scores above `high` in each row, and rows and columns of those from `low` to `high`."""
+    if products.device.type == "cpu":  # numpy compares into bytes, and counts and finds them, faster than torch
+        scores = products.numpy()
+        sure = scores > high.numpy()
+        near = scores >= low.numpy()
+        near ^= sure
+        row, column = np.divmod(np.flatnonzero(near), scores.shape[1])
+        return np.bitwise_count(np.packbits(sure, axis=1)).sum(1, dtype=np.int64), row, column
+    beyond = products > high
+    found = torch.nonzero((products >= low) ^ beyond).cpu().numpy()
+    return beyond.sum(1).cpu().numpy(), found[:, 0], found[:, 1]
+
+
+def _in_threads(count: Callable[[slice], Ids], spans: Sequence[slice], place: torch.device) -> list[Ids]:
+    """Every span's counts. On a CPU each of torch's threads works on spans of its own.
+
+    Threads that shared every product and every comparison would wait for each other several times a block.
+    """
+    threads = torch.get_num_threads()
+    if place.type != "cpu" or threads == 1 or len(spans) == 1:
+        return [count(span) for span in spans]
+    try:
+        with ThreadPoolExecutor(threads, initializer=torch.set_num_threads, initargs=(1,)) as pool:
+            return list(pool.map(count, spans))
+    finally:
+        torch.set_num_threads(threads)  # what a thread of the pool sets holds for all threads still to come
 
 
 def longest_norm(documents: Vectors) -> float:
@@ -119,20 +164,11 @@ def _parts(documents: Vectors, size: int) -> Iterator[Vectors]:
     return (documents[at : at + size] for at in range(0, len(documents), size))
 
 
-def _places(flags: Tensor) -> tuple[Ids, Ids]:
-    """Rows and columns where a matrix of flags is not 0."""
-    if flags.device.type == "cpu":
-        row, column = np.divmod(np.flatnonzero(flags.numpy() > 0), flags.shape[1])
-        return row, column
-    found = torch.nonzero(flags).cpu().numpy()
-    return found[:, 0], found[:, 1]
-
-
 def _near_ties(queries: Vectors, documents: Vectors, targets: Ids, exact: npt.NDArray[np.float64], close: Ids) -> Ids:
     """How many of the (query, document) pairs in `close` (2, n) score at least the target in double precision."""
     counts = np.zeros(len(queries), dtype=np.int64)
-    for at in range(0, close.shape[1], 16384):
-        row, column = close[:, at : at + 16384]
+    for at in range(0, close.shape[1], _PAIRS):
+        row, column = close[:, at : at + _PAIRS]
         scores = np.einsum("ij,ij->i", queries[row].astype(np.float64), documents[column].astype(np.float64))
         counts += np.bincount(row[(scores >= exact[row]) & (column != targets[row])], minlength=len(queries))
     return counts
