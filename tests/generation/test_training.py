@@ -41,7 +41,7 @@ GRPO = GrpoSettings(
     sft_start=0.4,
     sft_end=0.0,
     sft_batch_size=4,
-    probe=ProbeSettings(every=2, declarations=5, samples=2),
+    probe=ProbeSettings(every=2, declarations=5, samples=2, decoding=DecodingSettings(max_new_tokens=10)),
     checkpoint_every=2,
 )
 

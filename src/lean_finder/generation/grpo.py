@@ -427,7 +427,7 @@ def _probing(
     """Takes a probe of the generator as it stands; None if there is nothing to take."""
     if settings.probe is None:
         return None
-    probe = Probe(prompts, settings.probe, settings.decoding, reward, settings.seed)
+    probe = Probe(prompts, settings.probe, reward, settings.seed)
     return lambda step: probe.take(generator, step)
 
 

@@ -26,11 +26,13 @@ class ProbeSettings:
         every: steps between probes; the first is taken before training, the last after it.
         declarations: drawn by seed from those that are trained on.
         samples: queries per declaration.
+        decoding: how they are drawn: as an arm's queries are, not as in training, whose temperature is for exploring.
     """
 
     every: int
     declarations: int
     samples: int
+    decoding: DecodingSettings
 
 
 class Probe:
@@ -39,17 +41,14 @@ class Probe:
     Args:
         prompts: columns declaration, style and prompt, see `prompts.prompt_frame`.
         settings: when and on what.
-        decoding: as in training.
         reward: the run's own.
         seed: of the declarations and of the samples.
     """
 
-    def __init__(
-        self, prompts: pd.DataFrame, settings: ProbeSettings, decoding: DecodingSettings, reward: RankReward, seed: int
-    ) -> None:
+    def __init__(self, prompts: pd.DataFrame, settings: ProbeSettings, reward: RankReward, seed: int) -> None:
         drawn = np.random.default_rng(seed).permutation(len(prompts))[: settings.declarations]
         self._prompts = prompts.iloc[sorted(drawn.tolist())]
-        self._sampling = SamplingSettings(decoding=decoding, samples=settings.samples)
+        self._sampling = SamplingSettings(settings.decoding, samples=settings.samples)
         self._reward = reward
         self._seed = seed
 

@@ -13,13 +13,12 @@ import pandas as pd
 
 from lean_finder.audit.filter import drop_leaks
 from lean_finder.errors import InputError
-from lean_finder.generation.decoding import DecodingSettings
 from lean_finder.generation.models import load_generator
 from lean_finder.generation.sample import SamplingSettings, generate_queries
 from lean_finder.params import Params
 from lean_finder.pipeline import paths
 from lean_finder.pipeline.corpus import load_corpus
-from lean_finder.pipeline.generators import generator_folder, load_ranker, prompts
+from lean_finder.pipeline.generators import generator_folder, load_ranker, prompts, query_decoding
 from lean_finder.pipeline.hidden import hidden_side
 from lean_finder.pipeline.judges import load_judge
 from lean_finder.pipeline.provenance import model_name
@@ -67,9 +66,7 @@ def sampling_settings(params: Params, arm: str) -> SamplingSettings:
     """How the queries of an arm are drawn and which are kept."""
     sampling = params.generator.sampling
     return SamplingSettings(
-        decoding=DecodingSettings(
-            temperature=sampling.temperature, top_p=sampling.top_p, max_new_tokens=params.generator.max_new_tokens
-        ),
+        decoding=query_decoding(params),
         samples=sampling.samples,
         keep=sampling.keep,
         batch_size=sampling.batch_size,

@@ -8,6 +8,7 @@ from typing import Any
 import pandas as pd
 
 from lean_finder.corpus.render import render_query
+from lean_finder.generation.decoding import DecodingSettings
 from lean_finder.generation.prompts import prompt_frame, style_pair_frame, style_weights
 from lean_finder.generation.ranker import IndexRanker
 from lean_finder.generation.reward import RewardSettings
@@ -47,6 +48,14 @@ def supervised(params: Params, corpus: Corpus, tokenizer: Any) -> pd.DataFrame:
 def reward_settings(params: Params, mode: str) -> RewardSettings:
     """The reward of an arm."""
     return RewardSettings(mode=mode, **params.generator.reward.model_dump())  # type: ignore[arg-type]
+
+
+def query_decoding(params: Params) -> DecodingSettings:
+    """How the queries of an arm are drawn."""
+    sampling = params.generator.sampling
+    return DecodingSettings(
+        temperature=sampling.temperature, top_p=sampling.top_p, max_new_tokens=params.generator.max_new_tokens
+    )
 
 
 def generator_folder(arm: str) -> Path:

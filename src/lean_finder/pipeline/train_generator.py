@@ -22,6 +22,7 @@ from lean_finder.pipeline.generators import (
     load_ranker,
     point_to,
     prompts,
+    query_decoding,
     reward_settings,
     supervised,
 )
@@ -79,10 +80,14 @@ def grpo_settings(params: Params) -> GrpoSettings:
         top_p=values.pop("top_p"),
         max_new_tokens=params.generator.max_new_tokens,
     )
-    every = values.pop("probe_every")
-    probe = ProbeSettings(every, values.pop("probe_declarations"), values.pop("probe_samples"))
+    probe = ProbeSettings(
+        every=values.pop("probe_every"),
+        declarations=values.pop("probe_declarations"),
+        samples=values.pop("probe_samples"),
+        decoding=query_decoding(params),
+    )
     return GrpoSettings(
-        probe=probe if every else None,
+        probe=probe if probe.every else None,
         seed=params.seed,
         decoding=decoding,
         lora=lora(params.generator.lora),
