@@ -42,9 +42,9 @@ def main() -> None:
 
     from lean_finder.corpus.extract import extract_library
     from lean_finder.generation.ranker import IndexRanker
+    from lean_finder.retrieval.dense import DenseRetriever
     from lean_finder.retrieval.encoder import Encoder
     from lean_finder.retrieval.index import DenseIndex, IndexMeta
-    from lean_finder.retrieval.retriever import DenseRetriever
 
     torch.set_num_threads(options.threads)
     faiss.omp_set_num_threads(options.threads)
