@@ -213,7 +213,7 @@ def _try_generator(params: Params, corpus: Corpus, out: Path, tell: Report) -> l
         prompts(params, corpus, generator.tokenizer),
         supervised(params, corpus, generator.tokenizer),
         RankReward(ranker, judge, settings, generator.end_token_ids),
-        grpo_settings(params),
+        replace(grpo_settings(params), probe=None),  # the trial's value is measured below, on validation
         out,
         log,
     )
