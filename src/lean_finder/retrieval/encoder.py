@@ -22,15 +22,15 @@ from lean_finder.retrieval.model_folder import (
     load_tokenizer,
     weights_digest,
 )
+from lean_finder.retrieval.threads import map_in_threads
 
 logger = logging.getLogger(__name__)
 
 Vectors = npt.NDArray[np.float32]
 
-#: Tokens of one batch, padding included: on a CPU what stays in cache, on a GPU what fills it.
-_BATCH_TOKENS = {"cpu": 1024, "cuda": 65536}
-#: Half-wide products on a CPU are done before its threads have met, so they get more at a time.
-_HALF_CPU_TOKENS = 4096
+#: Tokens of one batch, padding included, by device and whether its numbers are full-wide: on a CPU what stays in
+#: cache (half-wide products take more at a time), on a GPU what fills it.
+_BATCH_TOKENS = {("cpu", True): 1024, ("cpu", False): 4096, ("cuda", True): 65536, ("cuda", False): 65536}
 
 
 def pick_device(name: str) -> torch.device:
@@ -131,16 +131,15 @@ class Encoder:
         lengths = np.fromiter((len(row) for row in rows), dtype=np.int64, count=len(rows))
         vectors = np.empty((len(rows), self.dim), dtype=np.float32)
         pad_id = int(self.tokenizer.pad_token_id or 0)
-        on_gpu = self.device.type == "cuda"
-        budget = _BATCH_TOKENS["cuda" if on_gpu else "cpu"]
-        if not on_gpu and self.dtype != "float32":
-            budget = _HALF_CPU_TOKENS
-        with (
-            torch.inference_mode(),
-            tqdm(total=int(lengths.sum()), unit="token", unit_scale=True, disable=not progress, desc=side) as bar,
-        ):
-            for batch in token_batches(lengths, budget):
+        batches = list(token_batches(lengths, _BATCH_TOKENS[self.device.type, self.dtype == "float32"]))
+
+        def encode(batch: npt.NDArray[np.int64]) -> Vectors:
+            with torch.inference_mode():
                 output = embed(self.model, [rows[row] for row in batch], self.contract, pad_id, self.device)
-                vectors[batch] = output.cpu().numpy()
+            return output.cpu().numpy()
+
+        with tqdm(total=int(lengths.sum()), unit="token", unit_scale=True, disable=not progress, desc=side) as bar:
+            for batch, output in zip(batches, map_in_threads(encode, batches, self.device), strict=True):
+                vectors[batch] = output
                 bar.update(int(lengths[batch].sum()))
         return vectors

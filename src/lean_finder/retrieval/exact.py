@@ -7,8 +7,7 @@ again in double precision. Equal vectors therefore always tie.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Iterator
 
 import numpy as np
 import numpy.typing as npt
@@ -16,6 +15,7 @@ import torch
 from torch import Tensor
 
 from lean_finder.errors import InputError
+from lean_finder.retrieval.threads import map_in_threads
 
 Vectors = npt.NDArray[np.float32]
 Ids = npt.NDArray[np.int64]
@@ -106,7 +106,7 @@ def _block_ranks(queries: Vectors, documents: Vectors, targets: Ids, margin: flo
 
     size = _SPAN * columns
     spans = [slice(at, at + size) for at in range(0, len(documents), size)]
-    return 1 + np.sum(_in_threads(count, spans, place), axis=0)
+    return 1 + np.sum(list(map_in_threads(count, spans, place)), axis=0)
 
 
 def _count(queries: Tensor, documents: Tensor, low: Tensor, high: Tensor, columns: int) -> tuple[Ids, Ids]:
@@ -136,21 +136,6 @@ def _compare(products: Tensor, low: Tensor, high: Tensor) -> tuple[Ids, Ids, Ids
     beyond = products > high
     found = torch.nonzero((products >= low) ^ beyond).cpu().numpy()
     return beyond.sum(1).cpu().numpy(), found[:, 0], found[:, 1]
-
-
-def _in_threads(count: Callable[[slice], Ids], spans: Sequence[slice], place: torch.device) -> list[Ids]:
-    """Every span's counts. On a CPU each of torch's threads works on spans of its own.
-
-    Threads that shared every product and every comparison would wait for each other several times a block.
-    """
-    threads = torch.get_num_threads()
-    if place.type != "cpu" or threads == 1 or len(spans) == 1:
-        return [count(span) for span in spans]
-    try:
-        with ThreadPoolExecutor(threads, initializer=torch.set_num_threads, initargs=(1,)) as pool:
-            return list(pool.map(count, spans))
-    finally:
-        torch.set_num_threads(threads)  # what a thread of the pool sets holds for all threads still to come
 
 
 def longest_norm(documents: Vectors) -> float:
