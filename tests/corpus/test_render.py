@@ -39,6 +39,28 @@ def test_plain_text_is_fixed() -> None:
     )
 
 
+def test_the_claim_comes_first_and_instances_last() -> None:
+    assert render(ITEM, "claim-v1", "formal") == (
+        "theorem nat sum le i sup\nsum i mem s, f i le iSup i, g i (s : Finset iota) {f : iota to nat}"
+    )
+    monoid = Declaration("M.mul_one", "theorem", "L.A", 1, "[Monoid M] {n : ℕ} (a : M) : a * 1 = a", "{M : Type*}")
+    assert render(monoid, "claim-v1").split("\n")[1] == "a * 1 = a (a : M) {n : nat} [Monoid M]"
+
+
+@pytest.mark.parametrize(
+    ("signature", "written"),
+    [
+        ("(M : Type u) extends Semigroup M, One M", "extends Semigroup M, One M"),
+        (": 1 + 1 = 2", "1 + 1 = 2"),
+        ("(f : α → Type*) (s : Set α)", "(f : alpha to Type*) (s : Set alpha)"),
+        ("", ""),
+        ("(h : p", "(h : p"),
+    ],
+)
+def test_a_claim_is_found_in_every_kind_of_signature(signature: str, written: str) -> None:
+    assert render(Declaration("A", "class", "L.A", 1, signature), "claim-v1") == f"class a\n{written}"
+
+
 def test_unknown_renderers_and_views_are_refused() -> None:
     with pytest.raises(InputError, match="plain-v1"):
         render(ITEM, "plain-v0")

@@ -7,15 +7,20 @@ repository; Lean Finder's served fields).
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from lean_finder.corpus.names import split_name, spoken_name
 from lean_finder.corpus.symbols import latex_to_unicode, written_form
+from lean_finder.corpus.syntax import drop_universes, read_binders
 from lean_finder.errors import InputError
 from lean_finder.records import Declaration
 
 VIEWS = ("full", "formal")
+
+_SORT = re.compile(r"(?:Type|Sort|Prop)(?:\*|\s+[\w₀-₉]+|\s*\([^()]*\))?$")
+_BRACKETS = "({["
 
 _KIND_WORDS = {"lemma": "theorem", "irreducible_def": "def", "alias": "theorem"}
 _LEANSEARCH_KINDS = {
@@ -111,6 +116,28 @@ def _spoken(declaration: Declaration, prose: bool) -> str:
     return "\n".join([_plain(declaration, prose), spoken_name(declaration.name)])
 
 
+def _claim(declaration: Declaration, prose: bool) -> str:
+    kind = _KIND_WORDS.get(declaration.kind, declaration.kind)
+    head = f"{kind} {' '.join(split_name(declaration.name))}"
+    parts = [*_prose(declaration, prose), claim_first(declaration)]
+    return "\n".join([head, *(written_form(part) for part in parts)])
+
+
+def claim_first(declaration: Declaration) -> str:
+    """The statement as a mathematician would skim it: what is claimed, of what, and last where it lives.
+
+    Claim, explicit binders, implicit ones, instances; `{α : Type*}` and its like are left out. An encoder that cuts
+    a text at its maximum length then loses classes and not the claim.
+    """
+    outer, _ = read_binders(drop_universes(declaration.variables))
+    signature = drop_universes(declaration.signature)
+    own, position = read_binders(signature)
+    claim = signature[position:].removeprefix(":").strip()
+    binders = [binder for binder in (*outer, *own) if not _SORT.match(binder.type)]
+    order = sorted(binders, key=lambda binder: _BRACKETS.index(binder.bracket) if binder.bracket in _BRACKETS else 1)
+    return " ".join(part for part in (claim, *(binder.text for binder in order)) if part)
+
+
 def _leansearch(declaration: Declaration, prose: bool) -> str:
     kind = _LEANSEARCH_KINDS.get(declaration.kind, declaration.kind)
     head = _LEANSEARCH_HEADS.get(kind, "lean content")
@@ -138,6 +165,7 @@ def _same(text: str) -> str:
 RENDERERS: Mapping[str, Renderer] = {
     "plain-v1": Renderer(_plain, written_form),
     "spoken-v1": Renderer(_spoken, written_form),
+    "claim-v1": Renderer(_claim, written_form),
     "symbols-v1": Renderer(_symbols, latex_to_unicode),
     "leansearch-v2": Renderer(_leansearch, _leansearch_query),
     "leanfinder-v1": Renderer(_leanfinder, _same),

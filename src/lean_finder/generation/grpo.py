@@ -236,7 +236,8 @@ class _Recorder(TrainerCallback):
         settings: GrpoSettings,
         log: Log,
         save: Callable[[int], None] | None,
-        take_probe: Callable[[int], dict[str, Any]] | None,
+        probe: Probe | None,
+        generator: Generator,
     ) -> None:
         self.history = list(resumed.history) if resumed else []
         self.probes = list(resumed.probes) if resumed else []
@@ -244,13 +245,14 @@ class _Recorder(TrainerCallback):
         self._settings = settings
         self._log = log
         self._save = save
-        self._take_probe = take_probe
+        self._probe = probe
+        self._generator = generator
         self._watch = CollapseWatch(settings.collapse) if settings.collapse else None
         self._bar = tqdm(total=settings.steps, initial=len(self.history), desc="GRPO", unit="step")
 
     def on_train_begin(self, args: Any, state: Any, control: Any, **_: Any) -> None:
         if not self.history:
-            self._probe(0)
+            self._take_probe(0)
 
     def on_log(self, args: Any, state: Any, control: Any, logs: Mapping[str, Any] | None = None, **_: Any) -> None:
         if not logs or "reward" not in logs:  # the closing summary of transformers
@@ -269,15 +271,14 @@ class _Recorder(TrainerCallback):
             self.stopped = reason
             control.should_training_stop = True
             logger.warning("GRPO stopped at step %d: %s", step, reason)
-        self._probe(step, last=bool(reason) or step == self._settings.steps)
+        self._take_probe(step, last=bool(reason) or step == self._settings.steps)
         every = self._settings.checkpoint_every
         if self._save is not None and every and step % every == 0 and step < self._settings.steps:
             self._save(step)
 
-    def _probe(self, step: int, last: bool = False) -> None:
-        probe = self._settings.probe
-        if self._take_probe is not None and probe is not None and (last or step % probe.every == 0):
-            self.probes.append(self._take_probe(step))
+    def _take_probe(self, step: int, last: bool = False) -> None:
+        if self._probe is not None and (last or self._probe.is_due(step)):
+            self.probes.append(self._probe.take(self._generator, step))
 
     def on_train_end(self, args: Any, state: Any, control: Any, **_: Any) -> None:
         self._bar.close()
@@ -397,7 +398,8 @@ def _run(
         settings,
         log,
         save if checkpoints else None,
-        _probing(generator, prompts, reward, settings),
+        Probe(prompts, settings.probe, reward, settings.seed) if settings.probe else None,
+        generator,
     )
     generator.tokenizer.padding_side = "left"
     with tempfile.TemporaryDirectory() as scratch:
@@ -419,16 +421,6 @@ def _run(
             trainer.remove_callback(callback)
         trainer.train()
     return recorder
-
-
-def _probing(
-    generator: Generator, prompts: pd.DataFrame, reward: RankReward, settings: GrpoSettings
-) -> Callable[[int], dict[str, Any]] | None:
-    """Takes a probe of the generator as it stands; None if there is nothing to take."""
-    if settings.probe is None:
-        return None
-    probe = Probe(prompts, settings.probe, reward, settings.seed)
-    return lambda step: probe.take(generator, step)
 
 
 def _restore_reference(generator: Generator, start: Path) -> None:

@@ -47,10 +47,15 @@ class Probe:
 
     def __init__(self, prompts: pd.DataFrame, settings: ProbeSettings, reward: RankReward, seed: int) -> None:
         drawn = np.random.default_rng(seed).permutation(len(prompts))[: settings.declarations]
+        self._every = settings.every
         self._prompts = prompts.iloc[sorted(drawn.tolist())]
         self._sampling = SamplingSettings(settings.decoding, samples=settings.samples)
         self._reward = reward
         self._seed = seed
+
+    def is_due(self, step: int) -> bool:
+        """Whether a probe is taken after `step` steps, 0 being before training; one after the last is taken anyway."""
+        return step % self._every == 0
 
     def take(self, generator: Generator, step: int) -> dict[str, Any]:
         """The samples after `step` steps, JSON-ready: for each its declaration, rank, verdict and reward.

@@ -35,5 +35,5 @@ def run(params: Params, arm: str, tracked: StageRun) -> None:
 def build_index(encoder: Encoder, corpus: Corpus, shards: Path) -> DenseIndex:
     """Every declaration of the corpus under one encoder, row i being declaration i; pieces of it wait in `shards`."""
     vectors = encode_in_shards(encoder, [corpus.text(name) for name in corpus.names], shards)
-    meta = IndexMeta(model=encoder.digest, corpus=file_digest(paths.DECLARATIONS), contract=encoder.contract)
+    meta = IndexMeta(encoder.digest, file_digest(paths.DECLARATIONS), encoder.contract, encoder.dtype)
     return DenseIndex.build(corpus.names, vectors, meta=meta)

@@ -42,11 +42,14 @@ class IndexMeta:
         model: digest of the encoder's weights.
         corpus: digest of the rendered corpus (names and texts).
         contract: the encoder's tokenization contract, renderer included.
+        dtype: number type that the documents were encoded in; the vectors are float32 always. It is not checked: a
+            query encoded in another type finds the same.
     """
 
     model: str
     corpus: str
     contract: TokenizationContract
+    dtype: str = "float32"
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,6 +160,7 @@ class DenseIndex:
                 model=values["model"],
                 corpus=values["corpus"],
                 contract=TokenizationContract.from_dict(values["contract"], folder / "meta.json"),
+                dtype=values["dtype"],
             )
             kind, size, dim = values["kind"], values["size"], values["dim"]
         except (KeyError, TypeError) as error:
