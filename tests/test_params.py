@@ -12,6 +12,7 @@ from lean_finder.composition import compose
 from lean_finder.errors import InputError
 from lean_finder.params import load_params, parse_params
 
+MINED = {"per_query": 1, "first_rank": 5, "last_rank": 50, "margin": 0.0, "documents": 20000}
 SCALES = ("smoke", "cpu", "mathlib-cpu", "paper")
 
 
@@ -52,6 +53,14 @@ def _changed(repository: Path, path: str, value: object) -> str:
         ("sed", 1, "unknown parameter sed"),
         ("seed", "seventeen", "parameter seed: Input should be a valid integer, got 'seventeen'"),
         ("retriever.temperature", 0, "parameter retriever.temperature"),
+        ("retriever.hard_negatives", {"per_query": 1}, "missing parameter retriever.hard_negatives.first_rank"),
+        ("retriever.hard_negatives", {**MINED, "per_query": 0}, "parameter retriever.hard_negatives.per_query"),
+        ("retriever.hard_negatives", {**MINED, "rank": 1}, "unknown parameter retriever.hard_negatives.rank"),
+        (
+            "retriever.hard_negatives",
+            {**MINED, "last_rank": 4},
+            "parameter retriever.hard_negatives: .*first_rank 5 is",
+        ),
         ("retriever.batch_size", 1, "parameter retriever.batch_size"),
         ("generator.grpo.sft_schedule", "step", "parameter generator.grpo.sft_schedule"),
         ("arms.r2.prev", "r7", "arms.r2.prev: 'r7' is not another of"),

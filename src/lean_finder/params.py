@@ -96,6 +96,20 @@ class LoraParams(Section):
     targets: list[str]
 
 
+class HardNegativeParams(Section):
+    per_query: Positive
+    first_rank: Positive
+    last_rank: Positive
+    margin: float
+    documents: Natural
+
+    @model_validator(mode="after")
+    def _window_is_not_empty(self) -> HardNegativeParams:
+        if self.first_rank > self.last_rank:
+            raise ValueError(f"first_rank {self.first_rank} is above last_rank {self.last_rank}")
+        return self
+
+
 class RetrieverParams(Section):
     steps: Positive
     batch_size: Annotated[int, Field(ge=2)]
@@ -113,6 +127,7 @@ class RetrieverParams(Section):
     dtype: Literal["float32", "bfloat16"]
     gradient_checkpointing: bool
     lora: LoraParams | None
+    hard_negatives: HardNegativeParams | None
     validate_every: Natural
     patience: Natural
     checkpoint_every: Natural

@@ -7,6 +7,7 @@ Every table is Parquet with exactly the columns of its record, in the record's o
 | `Declaration` | `artifacts/corpus/declarations.parquet` | one user-facing Lean name              |
 | `SplitRow`    | `artifacts/corpus/splits.parquet`     | a declaration's family and split         |
 | `Pair`        | `artifacts/queries/*.parquet`         | a query and its positive declaration     |
+| `Negative`    | `artifacts/negatives/*.parquet`       | a declaration mined against a pair       |
 | `StyleQuery`  | `data/queries/style.jsonl`            | a query as a person or agent types it    |
 | `JudgedPair`  | `data/judge/pairs.jsonl`              | a labelled query for measuring a judge   |
 | `BenchmarkQuery` | made from a benchmark file         | a test query and its gold                |
@@ -121,6 +122,14 @@ class Pair:
     arm: str
     model: str
     document_view: str = "full"
+
+
+@dataclass(frozen=True, slots=True)
+class Negative:
+    """One hard negative: a declaration that training adds as a candidate next to the pair `query_id`."""
+
+    query_id: str
+    declaration: str
 
 
 @dataclass(frozen=True, slots=True)

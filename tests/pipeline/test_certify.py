@@ -30,6 +30,7 @@ def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         "data/style.jsonl",
         "src/train.py",
         str(paths.SPLITS),
+        str(paths.negatives("r1")),
     ):
         write_text(Path(name), name)
     write_text(paths.retriever("r1") / "weights", "trained")
@@ -48,7 +49,8 @@ def _record() -> None:
 
 def test_a_certified_retriever_may_be_scored(run: Path) -> None:
     certificate = certify("r1")
-    assert {item["path"] for item in certificate["data"]} == {"artifacts/queries/r1.parquet", "data/style.jsonl"}
+    files = {"artifacts/queries/r1.parquet", "data/style.jsonl", "artifacts/negatives/r1.parquet"}
+    assert {item["path"] for item in certificate["data"]} == files
     assert certified("r1", allow_uncertified=False).status == "certified"
 
 
@@ -77,7 +79,13 @@ def test_weights_that_dvc_did_not_record_get_no_certificate(run: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "what", ["artifacts/retriever/r1/weights", "artifacts/corpus/splits.parquet", "data/style.jsonl"]
+    "what",
+    [
+        "artifacts/retriever/r1/weights",
+        "artifacts/corpus/splits.parquet",
+        "data/style.jsonl",
+        "artifacts/negatives/r1.parquet",
+    ],
 )
 def test_bytes_that_changed_are_scored_only_on_request(run: Path, what: str) -> None:
     certify("r1")

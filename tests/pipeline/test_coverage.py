@@ -39,7 +39,15 @@ HARMLESS = {
     "report": "reads results",
 }
 #: Stages that fit a model or choose a setting on data.
-TRAINING = {"calibrate_judge", "choose_fusion", "start_generator", "train_generator", "train_retriever"}
+TRAINING = {
+    "calibrate_judge",
+    "choose_fusion",
+    "mine_first_negatives",
+    "mine_negatives",
+    "start_generator",
+    "train_generator",
+    "train_retriever",
+}
 #: Modules that fit or choose: who imports one is not harmless, whatever the table says.
 FITTING = (
     "lean_finder.retrieval.training",
@@ -47,6 +55,7 @@ FITTING = (
     "lean_finder.generation.grpo",
     "lean_finder.judging.calibration",
     "lean_finder.evaluation.fusion",
+    "lean_finder.pipeline.negatives",
 )
 #: Files that are neither queries nor names: covered as the manifest and the library of every audit.
 _CORPUS = ("artifacts/corpus/",)
@@ -55,8 +64,9 @@ _NOT_DATA = ("src/", "reports/", "params.yaml")
 
 @dataclass(frozen=True)
 class Stage:
-    """A stage of the resolved DAG."""
+    """A stage of the resolved DAG; `module` is what its command runs."""
 
+    module: str
     reads: frozenset[str]
     writes: frozenset[str]
 
@@ -74,6 +84,7 @@ def read_dag(folder: Path) -> Dag:
     try:
         return {
             stage.name: Stage(
+                stage.cmd.split()[3],
                 frozenset(dep.def_path for dep in stage.deps if dep.def_path != "params.yaml"),
                 frozenset(out.def_path for out in stage.outs),
             )
@@ -140,7 +151,9 @@ def test_every_training_stage_is_covered(dag: Dag, params: Params) -> None:
 
 def test_the_harmless_import_nothing_that_fits(repository: Path, dag: Dag) -> None:
     folder = repository / "src/lean_finder/pipeline"
-    fitting = {name for name in {item.split("@")[0] for item in dag} if _imports(folder / f"{name}.py") & set(FITTING)}
+    fitting = {
+        name.split("@")[0] for name, stage in dag.items() if _imports(folder / f"{stage.module}.py") & set(FITTING)
+    }
     assert fitting == TRAINING
     assert not fitting & HARMLESS.keys()
     for module in FITTING:
@@ -149,9 +162,9 @@ def test_the_harmless_import_nothing_that_fits(repository: Path, dag: Dag) -> No
 
 def test_every_stage_lists_the_helpers_that_it_imports(repository: Path, dag: Dag) -> None:
     """Else a change of what is hidden, drawn or judged would leave a stage as it was."""
-    stages = {name.split("@")[0] for name in dag}
+    stages = {stage.module for stage in dag.values()}
     for name, stage in dag.items():
-        wanted = _helpers(repository / "src/lean_finder/pipeline", name.split("@")[0], stages)
+        wanted = _helpers(repository / "src/lean_finder/pipeline", stage.module, stages)
         assert wanted - stage.reads == set(), f"{name} in dvc.yaml"
 
 
@@ -169,7 +182,7 @@ def _helpers(folder: Path, stage: str, stages: set[str]) -> set[str]:
 
 def test_what_chooses_outside_the_dag_is_audited_as_well(repository: Path, dag: Dag, params: Params) -> None:
     folder = repository / "src/lean_finder/pipeline"
-    stages = {item.split("@")[0] for item in dag}
+    stages = {stage.module for stage in dag.values()}
     fitting = {path.stem for path in folder.glob("*.py") if _imports(path) & set(FITTING)}
     assert fitting - stages == {"tune"}
     # It trains on what the stages train on, behind their audit, and chooses by these two sets of the same audit.
@@ -249,7 +262,19 @@ def test_a_planted_stage_behind_its_audit_is_not_found(copy: Path, params: Param
     assert uncovered(read_dag(copy), params) == []
 
 
-@pytest.mark.parametrize("name", ["calibrate_judge", "start_generator", "train_retriever"])
+@pytest.mark.parametrize("name", ["calibrate_judge", "mine_first_negatives", "mine_negatives", "start_generator"])
 def test_a_stage_that_forgets_its_audit_is_found(copy: Path, params: Params, name: str) -> None:
     _change(copy, name, None)
     assert any(item.startswith(name) for item in uncovered(read_dag(copy), params))
+
+
+def test_a_retriever_stands_behind_its_audit_twice(copy: Path, params: Params, dag: Dag) -> None:
+    """By its own edge, and by that of the negatives that it waits for; only without both is it uncovered."""
+    for arm in params.retrievers:
+        assert f"reports/audit/{arm}.json" in dag[f"train_retriever@{arm}"].reads
+    _change(copy, "train_retriever", None)
+    assert uncovered(read_dag(copy), params) == []
+    _change(copy, "mine_first_negatives", None)
+    _change(copy, "mine_negatives", None)
+    bare = {item.split()[0] for item in uncovered(read_dag(copy), params)}
+    assert {f"train_retriever@{arm}" for arm in params.retrievers} <= bare

@@ -23,7 +23,7 @@ from lean_finder.pipeline import paths
 from lean_finder.pipeline.corpus import load_corpus
 from lean_finder.pipeline.index import build_index
 from lean_finder.pipeline.tune import make_study, run, with_settings
-from lean_finder.records import Declaration, SplitRow, to_frame
+from lean_finder.records import Declaration, Negative, SplitRow, to_frame
 from lean_finder.retrieval.encoder import Encoder
 from lean_finder.retrieval.tiny_encoder import make_tiny_encoder
 from lean_finder.storage import read_json, write_json, write_jsonl, write_table
@@ -69,6 +69,7 @@ def world(tmp_path_factory: pytest.TempPathFactory, params: Params) -> Iterator[
         long = paraphrases(to_frame(Declaration, corpus.targets("train")), ["docstring", "name"])
         write_table(paths.queries("r0"), long)
         write_table(paths.queries("r1"), long.head(5).assign(arm="r1", source="generated"))
+        write_table(paths.negatives("r1"), to_frame(Negative, []))
         write_json(paths.JUDGE, {"encoder": {"threshold": 0.1}})
         write_json(paths.audit("r1"), {"passed": True})
         yield folder

@@ -32,7 +32,7 @@ class Trained:
         weights: file or folder of the trained model.
         base: file or folder of the model that training started from; it was not audited, and the certificate says so.
         audit: the audit's JSON, as `write_reports` wrote it.
-        data: files that the audit read training sets from.
+        data: files that the audit read training sets from, and what was mined for them.
         manifest: the manifest's table.
     """
 

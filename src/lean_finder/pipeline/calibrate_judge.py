@@ -18,7 +18,7 @@ from lean_finder.params import Params
 from lean_finder.pipeline import paths
 from lean_finder.pipeline.corpus import Corpus, load_corpus
 from lean_finder.pipeline.judges import encoder_judge, llm_judge
-from lean_finder.pipeline.train_retriever import require_passed
+from lean_finder.pipeline.training_pairs import require_passed
 from lean_finder.records import JudgedPair, columns
 from lean_finder.storage import read_jsonl, write_json
 from lean_finder.tracking import StageRun, flatten

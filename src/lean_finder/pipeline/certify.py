@@ -43,7 +43,7 @@ def certify(arm: str) -> dict[str, Any]:
         weights=paths.retriever(arm),
         base=paths.BASE_RETRIEVER,
         audit=paths.audit(arm),
-        data=[Path(path) for path in audited],
+        data=[*map(Path, audited), paths.negatives(arm)],
         manifest=paths.SPLITS,
     )
     return make_certificate(paths.certificate(arm), trained)

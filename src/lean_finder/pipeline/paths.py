@@ -44,6 +44,11 @@ def dropped(arm: str) -> Path:
     return ARTIFACTS / "queries" / f"{arm}-dropped.parquet"
 
 
+def negatives(arm: str) -> Path:
+    """Hard negatives of that arm's training pairs; an empty table where none are mined."""
+    return ARTIFACTS / "negatives" / f"{arm}.parquet"
+
+
 def retriever(arm: str) -> Path:
     """A trained encoder with its contract."""
     return ARTIFACTS / "retriever" / arm

@@ -13,7 +13,7 @@ from lean_finder.params import LoraParams, Params
 from lean_finder.pipeline import paths
 from lean_finder.pipeline.corpus import load_corpus
 from lean_finder.pipeline.generators import supervised
-from lean_finder.pipeline.train_retriever import require_passed
+from lean_finder.pipeline.training_pairs import require_passed
 from lean_finder.storage import atomic_path, write_json
 from lean_finder.tracking import StageRun
 

@@ -28,7 +28,7 @@ from lean_finder.pipeline.generators import (
 )
 from lean_finder.pipeline.judges import load_judge
 from lean_finder.pipeline.start_generator import lora
-from lean_finder.pipeline.train_retriever import require_passed
+from lean_finder.pipeline.training_pairs import require_passed
 from lean_finder.tracking import StageRun
 
 

@@ -1,7 +1,7 @@
 """The retriever of one arm, trained from the base model (section 2.1).
 
-Reads: base retriever, the long queries of round 0 and the arm's own short queries, the arm's audit, and short queries
-of validation declarations if `retriever.validate_every` asks for them. Writes:
+Reads: base retriever, the long queries of round 0 and the arm's own short queries, their hard negatives, the arm's
+audit, and short queries of validation declarations if `retriever.validate_every` asks for them. Writes:
 `artifacts/retriever/<arm>` with its contract and `curve.json`. An arm is not continued from its predecessor, and
 earlier rounds' short queries are left out: `docs/method.md` says why.
 """
@@ -9,20 +9,15 @@ earlier rounds' short queries are left out: `docs/method.md` says why.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from pathlib import Path
 
-import pandas as pd
-
-from lean_finder.corpus.render import render_query
-from lean_finder.errors import InputError
 from lean_finder.params import Params
 from lean_finder.pipeline import paths
-from lean_finder.pipeline.corpus import Corpus, load_corpus
+from lean_finder.pipeline.corpus import load_corpus
+from lean_finder.pipeline.training_pairs import mined_negatives, query_files, require_passed, training_pairs
 from lean_finder.pipeline.validation import training_validation
-from lean_finder.records import Pair, columns
 from lean_finder.retrieval.settings import LoraSettings, TrainingSettings
 from lean_finder.retrieval.training import train_retriever
-from lean_finder.storage import atomic_path, read_json, read_table, write_json
+from lean_finder.storage import atomic_path, write_json
 from lean_finder.tracking import StageRun
 
 
@@ -30,7 +25,7 @@ def run(params: Params, arm: str, tracked: StageRun) -> None:
     """Train on the audited pairs."""
     require_passed(arm)
     corpus = load_corpus(params.corpus.renderer)
-    for file in query_files(arm):
+    for file in [*query_files(arm), paths.negatives(arm)]:
         tracked.input(file, "training")
     pairs = training_pairs(arm, corpus)
     curve: list[dict[str, float]] = []
@@ -51,6 +46,7 @@ def run(params: Params, arm: str, tracked: StageRun) -> None:
             log,
             training_validation(params, corpus) if params.retriever.validate_every else None,
             checkpoints=paths.checkpoints("retriever", arm),
+            hard_negatives=mined_negatives(arm, pairs),
         )
         write_json(out / "curve.json", curve)
     tracked.metrics(
@@ -65,33 +61,11 @@ def run(params: Params, arm: str, tracked: StageRun) -> None:
     tracked.output(paths.retriever(arm))
 
 
-def query_files(arm: str) -> list[Path]:
-    """The files whose pairs an arm's retriever learns from."""
-    return list(dict.fromkeys([paths.queries("r0"), paths.queries(arm)]))
-
-
-def training_pairs(arm: str, corpus: Corpus) -> pd.DataFrame:
-    """The rows of `query_files`, queries brought to the renderer's written form: columns of `records.Pair`."""
-    pairs = pd.concat([read_table(file, columns(Pair)) for file in query_files(arm)], ignore_index=True)
-    return pairs.assign(query=[render_query(text, corpus.renderer) for text in pairs["query"]])
-
-
 def training_settings(params: Params) -> TrainingSettings:
     """How the retrievers are trained."""
     values = params.retriever.model_dump()
+    values.pop("hard_negatives")  # mined by a stage of their own; training is handed their names
     lora, matryoshka = values.pop("lora"), values.pop("matryoshka")
     if lora is not None:
         lora = LoraSettings(rank=lora["rank"], alpha=lora["alpha"], targets=tuple(lora["targets"]))
     return TrainingSettings(seed=params.seed, lora=lora, matryoshka=tuple(matryoshka), **values)
-
-
-def require_passed(arm: str) -> None:
-    """Stop unless that arm's audit stands and passed; DVC holds this edge too, a direct call would not.
-
-    Raises:
-        InputError: no verdict, or a critical finding.
-    """
-    if not read_json(paths.audit(arm))["passed"]:
-        raise InputError(
-            paths.audit(arm), "the audit did not pass, nothing may be trained", f"see artifacts/audit/{arm}"
-        )

@@ -43,7 +43,8 @@ from lean_finder.pipeline.generators import (
 from lean_finder.pipeline.judges import load_judge
 from lean_finder.pipeline.sets import validation_names
 from lean_finder.pipeline.train_generator import grpo_settings
-from lean_finder.pipeline.train_retriever import query_files, require_passed, training_pairs, training_settings
+from lean_finder.pipeline.train_retriever import training_settings
+from lean_finder.pipeline.training_pairs import mined_negatives, query_files, require_passed, training_pairs
 from lean_finder.pipeline.validation import training_validation
 from lean_finder.records import Declaration, to_frame
 from lean_finder.retrieval.encoder import Encoder
@@ -89,6 +90,9 @@ def run(params: Params, arm: str, tracked: StageRun) -> None:
 def make_study(params: Params, subject: Subject) -> Study:
     """The study that the parameters describe; its name changes with everything that a trial's value rests on."""
     space = {item.key: _dimension(item) for item in getattr(params.tuning, subject)}
+    # Negatives are mined before the search: a trial with another window would train on the same ones.
+    if mined := [key for key in space if key.startswith("retriever.hard_negatives.")]:
+        raise InputError("tuning", f"{mined[0]} does not change what was mined", "take it out of tuning.retriever")
     values = params.model_dump()
     present = {key: _value(values, key) for key in space}
     fixed = with_settings(params, dict.fromkeys(space, 0), checked=False)
@@ -171,15 +175,17 @@ def _try_retriever(params: Params, corpus: Corpus, out: Path, tell: Report) -> l
         if step and "validation_ndcg_at_10" in figures:
             tell(figures["validation_ndcg_at_10"], step)
 
+    pairs = training_pairs(params.tuning.arm, corpus)
     train_retriever(
         paths.BASE_RETRIEVER,
-        training_pairs(params.tuning.arm, corpus),
+        pairs,
         corpus.text,
         corpus.family_of,
         settings,
         out,
         log,
         validation=validation,
+        hard_negatives=mined_negatives(params.tuning.arm, pairs),
     )
     encoder = Encoder.load(out)
     ranks = exact_ranks(
@@ -237,7 +243,7 @@ def _inputs(params: Params, subject: str) -> list[Path]:
     shared = [paths.DECLARATIONS, paths.SPLITS, Path(params.data.style)]
     arm = params.tuning.arm
     if subject == "retriever":
-        return [*shared, paths.BASE_RETRIEVER, *query_files(arm)]
+        return [*shared, paths.BASE_RETRIEVER, *query_files(arm), paths.negatives(arm)]
     if arm not in params.arms:
         raise InputError("tuning.arm", f"{arm!r} has no generator to train", f"one of {', '.join(params.arms)}")
     prev = params.arms[arm].prev
