@@ -111,7 +111,7 @@ class Pair:
         source: "paraphrase" (round 0), "generated" (an arm), "style" (written by people or agents).
         arm: r0, r1, ...; which arm's file this row belongs to.
         model: what wrote it: "rule:<name>" or the digest (first 12 hex) of the generating model.
-        document_view: which rendering of the declaration is the positive: "full" or "formal" (no docstring).
+        document_view: which rendering of the declaration is the positive, see `corpus.render.VIEWS`.
     """
 
     query_id: str

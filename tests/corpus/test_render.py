@@ -32,6 +32,13 @@ def test_the_formal_view_has_no_prose_and_the_full_view_has_all(renderer: str) -
     assert "Finset" in formal
 
 
+@pytest.mark.parametrize("renderer", list(RENDERERS))
+def test_the_nameless_view_keeps_the_statement_alone(renderer: str) -> None:
+    text = render(ITEM, renderer, view="nameless").lower()
+    assert "finset" in text
+    assert not any(word in text for word in ("nat.sum", "nat sum", "small", "bounded"))
+
+
 def test_plain_text_is_fixed() -> None:
     assert render(ITEM, "plain-v1") == (
         "theorem nat sum le i sup\nThe sum sum f is small.\nSums are bounded.\n"
@@ -66,7 +73,7 @@ def test_unknown_renderers_and_views_are_refused() -> None:
         render(ITEM, "plain-v0")
     with pytest.raises(InputError, match="formal"):
         render(ITEM, "plain-v1", view="half")
-    assert VIEWS == ("full", "formal")
+    assert VIEWS == ("full", "formal", "nameless")
 
 
 def test_compatibility_queries_are_left_as_typed() -> None:

@@ -29,7 +29,7 @@ def test_every_view_meets_the_right_document() -> None:
     assert views["document_view"].to_dict() == {
         "docstring": "formal",
         "first_sentence": "formal",
-        "name": "formal",
+        "name": "nameless",
         "verbal": "full",
     }
     assert views.loc["docstring", "query"] == "Sums commute. Even of naturals."

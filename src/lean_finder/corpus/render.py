@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from lean_finder.corpus.names import split_name, spoken_name
 from lean_finder.corpus.symbols import latex_to_unicode, written_form
@@ -17,7 +17,7 @@ from lean_finder.corpus.syntax import drop_universes, read_binders
 from lean_finder.errors import InputError
 from lean_finder.records import Declaration
 
-VIEWS = ("full", "formal")
+VIEWS = ("full", "formal", "nameless")
 
 _SORT = re.compile(r"(?:Type|Sort|Prop)(?:\*|\s+[\w₀-₉]+|\s*\([^()]*\))?$")
 _BRACKETS = "({["
@@ -64,14 +64,15 @@ def render(declaration: Declaration, renderer: str, view: str = "full") -> str:
     Args:
         declaration: what to write.
         renderer: a key of `RENDERERS`.
-        view: "full", or "formal": without docstring and informal description.
+        view: "full"; "formal": without docstring and informal description; "nameless": without its name as well.
 
     Raises:
         InputError: unknown renderer or view.
     """
     if view not in VIEWS:
         raise InputError(f"view {view!r}", "unknown", f"one of {', '.join(VIEWS)}")
-    return _renderer(renderer).document(declaration, view == "full")
+    shown = replace(declaration, name="") if view == "nameless" else declaration
+    return _renderer(renderer).document(shown, view == "full")
 
 
 def render_query(text: str, renderer: str) -> str:

@@ -5,12 +5,13 @@
 | docstring      | the whole docstring                           | formal            |
 | first_sentence | its first sentence, if there are more         | formal            |
 | informal       | the informal description, if there is one     | formal            |
-| name           | the name's words                              | formal            |
+| name           | the name's words                              | nameless          |
 | verbal         | the signature read aloud                      | full              |
 | renamed        | the signature with its variables renamed      | formal            |
 | latex          | what the signature claims, in LaTeX           | full              |
 
-A query that stands word for word in its document teaches nothing, so docstrings meet the document without docstring.
+A query that stands word for word in its document teaches nothing, so docstrings meet the document without docstring,
+and names meet it without its name.
 """
 
 from __future__ import annotations
@@ -109,7 +110,7 @@ _VIEWS: dict[str, tuple[Callable[[Declaration], str], str]] = {
     "docstring": (lambda item: item.docstring, "formal"),
     "first_sentence": (lambda item: first_sentence(item.docstring), "formal"),
     "informal": (lambda item: item.informal, "formal"),
-    "name": (lambda item: name_words(item.name), "formal"),
+    "name": (lambda item: name_words(item.name) if item.signature else "", "nameless"),
     "verbal": (lambda item: verbalise(item.signature), "full"),
     "renamed": (lambda item: rename_variables(item.signature), "formal"),
     "latex": (lambda item: claim_in_latex(item.signature), "full"),

@@ -40,7 +40,7 @@ class Corpus:
         return [item.name for item in self.declarations]
 
     def text(self, name: str, view: str = "full") -> str:
-        """A declaration as the encoder reads it; `view` "formal" leaves its docstring and description out."""
+        """A declaration as the encoder reads it; `view` is one of `corpus.render.VIEWS`."""
         return render(self.by_name[name], self.renderer, view)
 
     def targets(self, split: str) -> list[Declaration]:
