@@ -16,6 +16,7 @@ from sentence_transformers import SentenceTransformer
 from transformers import Qwen3Config, Qwen3Model
 
 from lean_finder.errors import InputError
+from lean_finder.retrieval import encoder as encoder_module
 from lean_finder.retrieval.contract import TokenizationContract
 from lean_finder.retrieval.embedding import embed, pool, tokenize
 from lean_finder.retrieval.encoder import Encoder
@@ -77,6 +78,33 @@ def test_order_and_batching_do_not_change_vectors(toy: ToyWorld) -> None:
     assert np.abs(together[::-1] - encoder.encode_documents(texts[::-1])).max() < 1e-5
     assert np.abs(together[7] - encoder.encode_documents([texts[7]])[0]).max() < 1e-5
     assert encoder.encode_documents([]).shape == (0, encoder.dim)
+
+
+def test_vectors_do_not_depend_on_the_number_of_threads(toy: ToyWorld, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Threads take batches of their own, so that no sum is split between them; several batches, or nothing is seen."""
+    monkeypatch.setitem(encoder_module._BATCH_TOKENS, ("cpu", True), 64)
+    encoder, texts, before = (
+        Encoder.load(toy.encoder, device="cpu"),
+        list(toy.documents.values()),
+        torch.get_num_threads(),
+    )
+    found = []
+    try:
+        for threads in (1, 2, 3):
+            torch.set_num_threads(threads)
+            found.append(encoder.encode_documents(texts))
+            assert torch.get_num_threads() == threads
+    finally:
+        torch.set_num_threads(before)
+    assert np.array_equal(found[0], found[1]) and np.array_equal(found[0], found[2])
+
+
+def test_without_onednn_the_usual_product_gives_the_same(toy: ToyWorld, monkeypatch: pytest.MonkeyPatch) -> None:
+    texts = list(toy.documents.values())
+    packed = Encoder.load(toy.encoder, device="cpu").encode_documents(texts)
+    monkeypatch.setattr(torch.backends.mkldnn, "is_available", lambda: False)
+    usual = Encoder.load(toy.encoder, device="cpu").encode_documents(texts)
+    assert np.abs(packed - usual).max() < 1e-5
 
 
 def test_prefix_and_lengths_belong_to_the_side(toy: ToyWorld) -> None:
