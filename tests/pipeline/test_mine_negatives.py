@@ -166,9 +166,45 @@ def test_a_table_of_other_pairs_is_refused(corpus: Corpus, off: Params) -> None:
         mined_negatives("r1", training_pairs("r1", corpus))
 
 
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [("Bounded.add", "is not a training declaration"), ("Injective.comp", "is not a training"), ("", "of the family")],
+)
+def test_a_planted_negative_is_stopped_at_the_door_of_training(
+    corpus: Corpus, off: Params, name: str, message: str
+) -> None:
+    """No audit reads the table: a held-out declaration, a validation one, and a twin of the answer."""
+    pairs = training_pairs("r1", corpus)
+    planted = name or pairs["declaration"].iloc[0]
+    if name:
+        planted = next(item for item in corpus.names if item.startswith(name.split(".")[0]))
+    write_table(paths.negatives("r1"), to_frame(Negative, [Negative(pairs["query_id"].iloc[0], planted)]))
+    with pytest.raises(InputError, match=message):
+        _train(off, "r1")
+
+
+def test_a_positive_is_measured_as_training_sees_it(corpus: Corpus, on: Params) -> None:
+    """A docstring finds the document that has it verbatim; nothing of the window is above *that*, so it is no limit."""
+    guarded = ASKED.model_copy(update={"margin": 0.0})
+    strict = on.model_copy(update={"retriever": on.retriever.model_copy(update={"hard_negatives": guarded})})
+    pairs = training_pairs("r1", corpus).set_index("query_id")
+    encoder = Encoder.load(paths.retriever("r0"))
+    table = _mine(strict, "r1")
+    for row in table.itertuples():
+        pair = pairs.loc[row.query_id]
+        query = encoder.encode_queries([pair["query"]])[0]
+        texts = [corpus.text(row.declaration), corpus.text(pair["declaration"], pair["document_view"])]
+        mined, answer = encoder.encode_documents(texts) @ query
+        assert mined <= answer + 1e-6
+    assert len(table) < len(_mine(on, "r1"))
+
+
 def test_a_search_over_what_was_mined_before_it_is_refused(on: Params) -> None:
     values = on.model_dump()
     key = "retriever.hard_negatives.last_rank"
     values["tuning"]["retriever"] = [{"key": key, "low": 10.0, "high": 50.0, "log": False}]
     with pytest.raises(InputError, match=f"{key} does not change"):
+        make_study(Params.model_validate(values), "retriever")
+    values["tuning"]["retriever"] = [{"key": "contract.max_document_tokens", "low": 32.0, "high": 64.0, "log": False}]
+    with pytest.raises(InputError, match="max_document_tokens does not change"):
         make_study(Params.model_validate(values), "retriever")

@@ -6,8 +6,10 @@ import json
 import shutil
 import subprocess
 import sys
+import threading
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -83,11 +85,16 @@ def test_order_and_batching_do_not_change_vectors(toy: ToyWorld) -> None:
 def test_vectors_do_not_depend_on_the_number_of_threads(toy: ToyWorld, monkeypatch: pytest.MonkeyPatch) -> None:
     """Threads take batches of their own, so that no sum is split between them; several batches, or nothing is seen."""
     monkeypatch.setitem(encoder_module._BATCH_TOKENS, ("cpu", True), 64)
-    encoder, texts, before = (
-        Encoder.load(toy.encoder, device="cpu"),
-        list(toy.documents.values()),
-        torch.get_num_threads(),
-    )
+    encoder = Encoder.load(toy.encoder, device="cpu")
+    texts = list(toy.documents.values())
+    before = torch.get_num_threads()
+    seen: list[tuple[int, int]] = []
+
+    def watched(*args: Any) -> torch.Tensor:
+        seen.append((threading.get_ident(), torch.get_num_threads()))
+        return embed(*args)
+
+    monkeypatch.setattr(encoder_module, "embed", watched)
     found = []
     try:
         for threads in (1, 2, 3):
@@ -97,14 +104,30 @@ def test_vectors_do_not_depend_on_the_number_of_threads(toy: ToyWorld, monkeypat
     finally:
         torch.set_num_threads(before)
     assert np.array_equal(found[0], found[1]) and np.array_equal(found[0], found[2])
+    assert len({thread for thread, _ in seen}) > 2 and {threads for _, threads in seen} == {1}
 
 
 def test_without_onednn_the_usual_product_gives_the_same(toy: ToyWorld, monkeypatch: pytest.MonkeyPatch) -> None:
     texts = list(toy.documents.values())
-    packed = Encoder.load(toy.encoder, device="cpu").encode_documents(texts)
+    packed = Encoder.load(toy.encoder, device="cpu")
     monkeypatch.setattr(torch.backends.mkldnn, "is_available", lambda: False)
-    usual = Encoder.load(toy.encoder, device="cpu").encode_documents(texts)
-    assert np.abs(packed - usual).max() < 1e-5
+    usual = Encoder.load(toy.encoder, device="cpu")
+    assert np.abs(packed.encode_documents(texts) - usual.encode_documents(texts)).max() < 1e-5
+    assert {layer._packed is None for layer in packed.model._linears.values()} == {False}
+    assert {layer._packed is None for layer in usual.model._linears.values()} == {True}
+
+
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
+def test_a_processor_without_half_wide_products_encodes_all_the_same(
+    dtype: str, toy: ToyWorld, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    texts = list(toy.documents.values())[:20]
+    whole = Encoder.load(toy.encoder, device="cpu").encode_documents(texts)
+    assert np.abs(Encoder.load(toy.encoder, device="cpu", dtype=dtype).encode_documents(texts) - whole).max() < 0.02
+    monkeypatch.setattr(torch.ops.mkldnn, f"_is_mkldnn_{dtype[0]}{'f' if dtype[0] == 'b' else 'p'}16_supported", bool)
+    half = Encoder.load(toy.encoder, device="cpu", dtype=dtype)
+    assert {layer._packed is None for layer in half.model._linears.values()} == {True}
+    assert np.abs(half.encode_documents(texts) - whole).max() < 0.02
 
 
 def test_prefix_and_lengths_belong_to_the_side(toy: ToyWorld) -> None:

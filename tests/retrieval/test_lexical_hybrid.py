@@ -241,16 +241,22 @@ def test_hard_negatives_keep_window_margin_and_family() -> None:
     query = np.array([[1.0, 0.0]], dtype=np.float32)
     family = {"d9": "d8"}
 
-    def mined(**settings: float) -> set[str]:
-        rows = mine_hard_negatives(index, query, ["d8"], family, HardNegativeSettings(per_query=99, **settings))
-        return set(rows[0])
+    def mined(seen_as: str = "d8", **settings: float) -> set[str]:
+        asked = HardNegativeSettings(per_query=99, **settings)
+        return set(mine_hard_negatives(index, query, vectors[[names.index(seen_as)]], ["d8"], family, asked)[0])
 
     # cos(q, d) falls with the number: d0 … d7 beat the positive d8, d9 is its family.
     assert mined(first_rank=3, last_rank=12, margin=1.0) == {f"d{at}" for at in (2, 3, 4, 5, 6, 7, 10, 11)}
     assert mined(first_rank=3, last_rank=12, margin=0.0) == {"d10", "d11"}
     assert mined(first_rank=1, last_rank=9, margin=0.0) == set()
-    few = mine_hard_negatives(index, query, ["d8"], family, HardNegativeSettings(2, 1, 30, 1.0, seed=5))
-    assert few == mine_hard_negatives(index, query, ["d8"], family, HardNegativeSettings(2, 1, 30, 1.0, seed=5))
+    # Training sees the positive without what the query quotes, where it is no nearer than d10: that is the limit.
+    assert mined("d10", first_rank=3, last_rank=12, margin=0.0) == {"d10", "d11"}
+    assert mined("d6", first_rank=3, last_rank=12, margin=0.0) == {"d6", "d7", "d10", "d11"}
+    few, again = (
+        mine_hard_negatives(index, query, vectors[8:9], ["d8"], family, HardNegativeSettings(2, 1, 30, 1.0, seed=5))
+        for _ in range(2)
+    )
+    assert few == again
     assert len(few[0]) == 2
     for bad in ({"per_query": 0}, {"first_rank": 0}, {"first_rank": 9, "last_rank": 8}):
         with pytest.raises(InputError, match="hard_negatives"):

@@ -120,15 +120,15 @@ def _spoken(declaration: Declaration, prose: bool) -> str:
 def _claim(declaration: Declaration, prose: bool) -> str:
     kind = _KIND_WORDS.get(declaration.kind, declaration.kind)
     head = f"{kind} {' '.join(split_name(declaration.name))}"
-    parts = [*_prose(declaration, prose), claim_first(declaration)]
+    parts = [*_prose(declaration, prose), _claim_first(declaration)]
     return "\n".join([head, *(written_form(part) for part in parts)])
 
 
-def claim_first(declaration: Declaration) -> str:
+def _claim_first(declaration: Declaration) -> str:
     """The statement as a mathematician would skim it: what is claimed, of what, and last where it lives.
 
-    Claim, explicit binders, implicit ones, instances; `{α : Type*}` and its like are left out. An encoder that cuts
-    a text at its maximum length then loses classes and not the claim.
+    Claim, explicit binders, implicit ones, instances; `{α : Type*}` and its like are left out,
+    as `(p : Prop)` is. An encoder that cuts a text at its maximum length then loses classes and not the claim.
     """
     outer, _ = read_binders(drop_universes(declaration.variables))
     signature = drop_universes(declaration.signature)

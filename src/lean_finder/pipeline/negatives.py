@@ -12,9 +12,11 @@ from collections.abc import Sequence
 import numpy as np
 import pandas as pd
 
+from lean_finder.errors import InputError
 from lean_finder.params import HardNegativeParams, Params
 from lean_finder.pipeline import paths
 from lean_finder.pipeline.corpus import Corpus
+from lean_finder.pipeline.training_pairs import mined_negatives
 from lean_finder.records import Negative
 from lean_finder.retrieval.encoder import Encoder
 from lean_finder.retrieval.hard_negatives import HardNegativeSettings, mine_hard_negatives
@@ -27,7 +29,7 @@ def mine(params: Params, asked: HardNegativeParams, arm: str, corpus: Corpus, pa
     """Hard negatives of every pair of an arm, in the order of the pairs.
 
     Args:
-        params: for the seed, the arms and the vectors' number type.
+        params: for the seed, the arms and the number type of round 0's documents.
         asked: how many, from which ranks.
         arm: r0 is mined with the base retriever over a sample, an arm with its predecessor's whole index.
         corpus: with its manifest; only its training declarations are candidates.
@@ -39,18 +41,44 @@ def mine(params: Params, asked: HardNegativeParams, arm: str, corpus: Corpus, pa
     positives = pairs["declaration"].tolist()
     if arm in params.arms:
         prev = params.arms[arm].prev
-        encoder = Encoder.load(paths.retriever(prev), dtype=params.index.dtype)
+        encoder = Encoder.load(paths.retriever(prev))
         index = _previous_index(prev, encoder, corpus)
     else:
-        encoder = Encoder.load(paths.BASE_RETRIEVER, dtype=params.index.dtype)
-        index = _first_index(arm, encoder, corpus, sampled_names(corpus, positives, asked.documents, params.seed))
+        encoder = Encoder.load(paths.BASE_RETRIEVER)
+        of_documents = Encoder.load(paths.BASE_RETRIEVER, dtype=params.index.dtype)
+        index = _first_index(arm, of_documents, corpus, sampled_names(corpus, positives, asked.documents, params.seed))
     settings = HardNegativeSettings(asked.per_query, asked.first_rank, asked.last_rank, asked.margin, seed=params.seed)
-    vectors = encoder.encode_queries(pairs["query"].tolist())
-    rows = mine_hard_negatives(index, vectors, positives, corpus.family_of, settings)
+    queries = encoder.encode_queries(pairs["query"].tolist())
+    answers = encoder.encode_documents(list(map(corpus.text, positives, pairs["document_view"])))
+    rows = mine_hard_negatives(index, queries, answers, positives, corpus.family_of, settings)
     forget_shards(paths.checkpoints("negatives", arm))
     return [
         Negative(identifier, name) for identifier, names in zip(pairs["query_id"], rows, strict=True) for name in names
     ]
+
+
+def usable_negatives(arm: str, pairs: pd.DataFrame, corpus: Corpus) -> list[list[str]] | None:
+    """`training_pairs.mined_negatives`, checked once more at the door of training: no audit reads this table.
+
+    Args:
+        arm: whose negatives.
+        pairs: columns of `records.Pair`, the rows that they were mined for.
+        corpus: with its manifest.
+
+    Raises:
+        InputError: mined for other pairs, not a training declaration, or of the positive's own family.
+    """
+    rows = mined_negatives(arm, pairs)
+    for identifier, positive, names in zip(pairs["query_id"], pairs["declaration"], rows or [], strict=False):
+        for name in names:
+            wrong = ""
+            if corpus.split_of.get(name) != "train":
+                wrong = "is not a training declaration"
+            elif corpus.family_of[name] == corpus.family_of.get(positive, positive):
+                wrong = f"is of the family of {positive}"
+            if wrong:
+                raise InputError(paths.negatives(arm), f"{name}, mined for {identifier}, {wrong}", "mine again")
+    return rows
 
 
 def sampled_names(corpus: Corpus, positives: Sequence[str], documents: int, seed: int) -> list[str]:

@@ -13,7 +13,8 @@ from collections.abc import Mapping
 from lean_finder.params import Params
 from lean_finder.pipeline import paths
 from lean_finder.pipeline.corpus import load_corpus
-from lean_finder.pipeline.training_pairs import mined_negatives, query_files, require_passed, training_pairs
+from lean_finder.pipeline.negatives import usable_negatives
+from lean_finder.pipeline.training_pairs import query_files, require_passed, training_pairs
 from lean_finder.pipeline.validation import training_validation
 from lean_finder.retrieval.settings import LoraSettings, TrainingSettings
 from lean_finder.retrieval.training import train_retriever
@@ -46,7 +47,7 @@ def run(params: Params, arm: str, tracked: StageRun) -> None:
             log,
             training_validation(params, corpus) if params.retriever.validate_every else None,
             checkpoints=paths.checkpoints("retriever", arm),
-            hard_negatives=mined_negatives(arm, pairs),
+            hard_negatives=usable_negatives(arm, pairs, corpus),
         )
         write_json(out / "curve.json", curve)
     tracked.metrics(

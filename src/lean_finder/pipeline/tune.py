@@ -41,10 +41,11 @@ from lean_finder.pipeline.generators import (
     supervised,
 )
 from lean_finder.pipeline.judges import load_judge
+from lean_finder.pipeline.negatives import usable_negatives
 from lean_finder.pipeline.sets import validation_names
 from lean_finder.pipeline.train_generator import grpo_settings
 from lean_finder.pipeline.train_retriever import training_settings
-from lean_finder.pipeline.training_pairs import mined_negatives, query_files, require_passed, training_pairs
+from lean_finder.pipeline.training_pairs import query_files, require_passed, training_pairs
 from lean_finder.pipeline.validation import training_validation
 from lean_finder.records import Declaration, to_frame
 from lean_finder.retrieval.encoder import Encoder
@@ -90,9 +91,12 @@ def run(params: Params, arm: str, tracked: StageRun) -> None:
 def make_study(params: Params, subject: Subject) -> Study:
     """The study that the parameters describe; its name changes with everything that a trial's value rests on."""
     space = {item.key: _dimension(item) for item in getattr(params.tuning, subject)}
-    # Negatives are mined before the search: a trial with another window would train on the same ones.
-    if mined := [key for key in space if key.startswith("retriever.hard_negatives.")]:
-        raise InputError("tuning", f"{mined[0]} does not change what was mined", "take it out of tuning.retriever")
+    # Negatives are mined before the search: a trial with another window or renderer would train on the same ones.
+    mining = subject == "retriever" and params.retriever.hard_negatives is not None
+    fixed_keys = [key for key in space if key.startswith("retriever.hard_negatives")]
+    fixed_keys += [key for key in space if mining and not key.startswith("retriever.")]
+    if fixed_keys:
+        raise InputError("tuning", f"{fixed_keys[0]} does not change what was mined", "take it out of tuning.retriever")
     values = params.model_dump()
     present = {key: _value(values, key) for key in space}
     fixed = with_settings(params, dict.fromkeys(space, 0), checked=False)
@@ -185,7 +189,7 @@ def _try_retriever(params: Params, corpus: Corpus, out: Path, tell: Report) -> l
         out,
         log,
         validation=validation,
-        hard_negatives=mined_negatives(params.tuning.arm, pairs),
+        hard_negatives=usable_negatives(params.tuning.arm, pairs, corpus),
     )
     encoder = Encoder.load(out)
     ranks = exact_ranks(

@@ -46,6 +46,7 @@ class HardNegativeSettings:
 def mine_hard_negatives(
     index: DenseIndex,
     query_vectors: Vectors,
+    positive_vectors: Vectors,
     positives: Sequence[str],
     family_of: Mapping[str, str],
     settings: HardNegativeSettings,
@@ -55,6 +56,8 @@ def mine_hard_negatives(
     Args:
         index: of the previous retriever.
         query_vectors: (n, dim), by the same retriever.
+        positive_vectors: (n, dim), by the same retriever: each query's positive as training will see it. In the index
+            a docstring's declaration has that very docstring, so its score there would be no limit.
         positives: name of each query's positive; must be in the index.
         family_of: declaration → family; absent names are their own family.
         settings: see there.
@@ -68,7 +71,7 @@ def mine_hard_negatives(
         ids, scores = index.search(vectors, settings.last_rank)
         for row, (near, cosines) in enumerate(zip(ids, scores, strict=True)):
             target = int(targets[start + row])
-            limit = float(vectors[row] @ index.vectors[target]) + settings.margin
+            limit = float(vectors[row] @ positive_vectors[start + row]) + settings.margin
             window = range(settings.first_rank - 1, len(near))
             allowed = [
                 int(near[at])

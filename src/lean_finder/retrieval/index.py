@@ -42,8 +42,8 @@ class IndexMeta:
         model: digest of the encoder's weights.
         corpus: digest of the rendered corpus (names and texts).
         contract: the encoder's tokenization contract, renderer included.
-        dtype: number type that the documents were encoded in; the vectors are float32 always. It is not checked: a
-            query encoded in another type finds the same.
+        dtype: number type that the documents were encoded in; the vectors are float32 always. It is not checked,
+            because queries are encoded in float32 whatever it is.
     """
 
     model: str

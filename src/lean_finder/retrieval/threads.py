@@ -17,12 +17,13 @@ Result = TypeVar("Result")
 
 
 def map_in_threads(work: Callable[[Item], Result], items: Sequence[Item], place: torch.device) -> Iterator[Result]:
-    """`work` of each item, in the order of `items`; in this thread if `place` is no CPU or torch has but one thread.
+    """`work` of each item, in the order of `items`; in this thread if `place` is no CPU or there is not one for each.
 
-    Torch's settings of a thread (inference mode, automatic types) do not reach the others: `work` makes its own.
+    Torch's settings of a thread (inference mode, automatic types) do not reach the others: `work` makes its own. Take
+    all results before anything else is computed: until then every thread that starts has one torch thread.
     """
     threads = torch.get_num_threads()
-    if place.type != "cpu" or threads == 1 or len(items) == 1:
+    if place.type != "cpu" or threads == 1 or len(items) < threads:
         yield from map(work, items)
         return
     try:
