@@ -30,7 +30,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--model", type=Path, required=True)
     parser.add_argument("--library", type=Path, default=Path("data/library"))
-    parser.add_argument("--renderer", default="claim-v1")
+    parser.add_argument("--renderer", default="plain-v1")
     parser.add_argument("--documents", type=int, default=1500)
     parser.add_argument("--threads", type=int, default=2)
     parser.add_argument("--repeats", type=int, default=3)

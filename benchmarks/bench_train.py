@@ -54,7 +54,7 @@ def _work(options: argparse.Namespace) -> dict[str, object]:
 
     torch.set_num_threads(options.threads)
     declarations = [item for item in extract_library(options.library).declarations if item.docstring]
-    texts = {item.name: render(item, "claim-v1", "formal") for item in declarations}
+    texts = {item.name: render(item, "plain-v1", "formal") for item in declarations}
     queries = {item.name: item.docstring for item in declarations}
     seconds = _peer(options, queries, texts) if options.worker == "peer" else _ours(options, queries, texts)
     return {

@@ -168,7 +168,7 @@ def test_a_table_of_other_pairs_is_refused(corpus: Corpus, off: Params) -> None:
 
 @pytest.mark.parametrize(
     ("name", "message"),
-    [("Bounded.add", "is not a training declaration"), ("Injective.comp", "is not a training"), ("", "of the family")],
+    [("Bounded.add", "is not a training declaration"), ("Injective.add", "is not a training"), ("", "of the family")],
 )
 def test_a_planted_negative_is_stopped_at_the_door_of_training(
     corpus: Corpus, off: Params, name: str, message: str
@@ -176,8 +176,6 @@ def test_a_planted_negative_is_stopped_at_the_door_of_training(
     """No audit reads the table: a held-out declaration, a validation one, and a twin of the answer."""
     pairs = training_pairs("r1", corpus)
     planted = name or pairs["declaration"].iloc[0]
-    if name:
-        planted = next(item for item in corpus.names if item.startswith(name.split(".")[0]))
     write_table(paths.negatives("r1"), to_frame(Negative, [Negative(pairs["query_id"].iloc[0], planted)]))
     with pytest.raises(InputError, match=message):
         _train(off, "r1")
@@ -196,7 +194,7 @@ def test_a_positive_is_measured_as_training_sees_it(corpus: Corpus, on: Params) 
         texts = [corpus.text(row.declaration), corpus.text(pair["declaration"], pair["document_view"])]
         mined, answer = encoder.encode_documents(texts) @ query
         assert mined <= answer + 1e-6
-    assert len(table) < len(_mine(on, "r1"))
+    assert 0 < len(table) < len(_mine(on, "r1"))
 
 
 def test_a_search_over_what_was_mined_before_it_is_refused(on: Params) -> None:
